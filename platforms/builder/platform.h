@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole platform from its configuration: host and chips, bound in the order of the data path.
+#pragma once
+
+#include <systemc>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platforms/config/platform_config.h"
+#include "tlm/chiplet/chip.h"
+#include "tlm/host/host.h"
+
+namespace azulejo {
+
+struct PlatformOptions {
+  bool keep_data = true;      // false: --data none
+  std::uint64_t seed = 0;     // of every random source
+  PsumBitFlip psum_bit_flip;  // injected into every tensor engine
+};
+
+// Not a module itself: its chips are at the top of the hierarchy, so that their names are those that users address
+// ("chip0.nc0.tensor_engine").
+class Platform {
+ public:
+  // REQUIRES: validate(config) is empty; one platform per process (SystemC elaborates once).
+  Platform(const PlatformConfig& config, const PlatformOptions& options);
+
+  const PlatformConfig& config() const { return config_; }
+  std::size_t chips() const { return chips_.size(); }
+  Chip& chip(std::size_t index) { return *chips_[index]; }
+  const Chip& chip(std::size_t index) const { return *chips_[index]; }
+  // Core `index` counted over all chips.
+  NeuronCore& core(std::size_t index) { return *cores_[index]; }
+  std::size_t cores() const { return cores_.size(); }
+
+  // Every core with a program has run it to its end.
+  bool finished() const;
+  std::vector<std::string> waiting_for() const;
+  void attach(const Instruments& instruments);
+  void finish_account(Femtoseconds end);
+
+  Host host{"host"};
+
+ private:
+  const PlatformConfig config_;
+  std::vector<std::unique_ptr<Chip>> chips_;
+  std::vector<NeuronCore*> cores_;
+};
+
+}  // namespace azulejo

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platforms/cli/report.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "platforms/cli/version.h"
+#include "tlm/common/units.h"
+
+namespace azulejo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json attribution_json(const Attribution& attribution) {
+  Json json = Json::object();
+  for (std::size_t c = 0; c < kCauses; ++c) {
+    const auto cause = static_cast<Cause>(c);
+    if (attribution[cause] != 0) json[std::string(cause_name(cause))] = attribution[cause];
+  }
+  return json;
+}
+
+Femtoseconds busy_of(const Attribution& attribution) {
+  return attribution[Cause::Compute] + attribution[Cause::MatmulStart] + attribution[Cause::LoadStationary] +
+         attribution[Cause::Issue] + attribution[Cause::Transfer];
+}
+
+Femtoseconds dma_busy_of(const Attribution& attribution) {
+  return attribution[Cause::DmaDescriptor] + attribution[Cause::DmaTransfer];
+}
+
+double rate(std::uint64_t amount, Femtoseconds time) {
+  return time == 0 ? 0.0 : static_cast<double>(amount) / (static_cast<double>(time) * 1e-15);
+}
+
+Json engines_json(Platform& platform) {
+  Json engines = Json::array();
+  for (std::size_t c = 0; c < platform.cores(); ++c) {
+    NeuronCore& core = platform.core(c);
+    if (!core.has_program()) continue;
+    for (std::size_t e = 0; e < kEngines; ++e) {
+      const Engine& engine = core.engine(e);
+      Json json;
+      json["path"] = engine.name();
+      json["kind"] = "engine";
+      json["instructions"] = engine.engine_stats().instructions;
+      json["dma_triggers"] = engine.engine_stats().dma_triggers;
+      json["faults"] = engine.engine_stats().faults;
+      json["busy_fs"] = busy_of(engine.attribution());
+      json["attribution"] = attribution_json(engine.attribution());
+      engines.push_back(std::move(json));
+    }
+    for (std::size_t e = 0; e < core.dma.size(); ++e) {
+      const DmaEngine& engine = core.dma.engine(e);
+      Json json;
+      json["path"] = engine.name();
+      json["kind"] = "dma";
+      json["packets"] = engine.stats().packets;
+      json["descriptors"] = engine.stats().descriptors;
+      json["bytes"] = engine.stats().bytes;
+      json["faults"] = engine.stats().faults;
+      json["busy_fs"] = dma_busy_of(engine.attribution());
+      json["attribution"] = attribution_json(engine.attribution());
+      engines.push_back(std::move(json));
+    }
+  }
+  return engines;
+}
+
+Json queues_json(Platform& platform) {
+  Json queues = Json::array();
+  for (std::size_t c = 0; c < platform.cores(); ++c) {
+    const NeuronCore& core = platform.core(c);
+    for (std::size_t e = 0; e < core.dma.size(); ++e) {
+      const DmaEngine& engine = core.dma.engine(e);
+      for (std::uint32_t q = 0; q < kDmaQueues; ++q) {
+        const Attribution* attribution = engine.queue_attribution(q);
+        if (attribution == nullptr) continue;
+        queues.push_back({{"path", fmt::format("{}.queue{}", engine.name(), q)}, {"attribution", attribution_json(*attribution)}});
+      }
+    }
+  }
+  return queues;
+}
+
+Json memories_json(Platform& platform, Femtoseconds time) {
+  Json memories = Json::array();
+  for (std::size_t c = 0; c < platform.chips(); ++c) {
+    const Chip& chip = platform.chip(c);
+    for (std::size_t s = 0; s < chip.stacks(); ++s) {
+      const Hbm& hbm = chip.hbm(s);
+      const Hbm::Stats& stats = hbm.stats();
+      Json json;
+      json["path"] = hbm.name();
+      json["kind"] = "hbm";
+      json["fidelity"] = "fast";
+      json["reads"] = stats.reads;
+      json["writes"] = stats.writes;
+      json["read_bytes"] = stats.read_bytes;
+      json["written_bytes"] = stats.written_bytes;
+      json["moved_bytes"] = stats.moved_bytes;
+      json["refused"] = stats.refused;
+      json["resident_bytes"] = hbm.resident_bytes();
+      json["peak_bytes_per_s"] = hbm.config().bandwidth;
+      json["bandwidth_bytes_per_s"] = rate(stats.read_bytes + stats.written_bytes, time);
+      json["attribution"] = attribution_json(hbm.attribution());
+      memories.push_back(std::move(json));
+    }
+    for (std::size_t n = 0; n < chip.cores(); ++n) {
+      const NeuronCore& core = chip.core(n);
+      if (!core.has_program()) continue;
+      for (const PartitionedMemory* memory : {&core.sbuf, &core.psum}) {
+        const PartitionedMemory::Stats& stats = memory->stats();
+        Json json;
+        json["path"] = memory->name();
+        json["kind"] = memory == &core.sbuf ? "sbuf" : "psum";
+        json["tile_requests"] = stats.tile_requests;
+        json["port_conflicts"] = stats.port_conflicts;
+        json["refused"] = stats.refused;
+        json["dma_read_bytes"] = stats.dma_read_bytes;
+        json["dma_written_bytes"] = stats.dma_written_bytes;
+        json["bandwidth_bytes_per_s"] = rate(stats.dma_read_bytes + stats.dma_written_bytes, time);
+        memories.push_back(std::move(json));
+      }
+    }
+  }
+  return memories;
+}
+
+// FNV-1a over the text of all statistics: equal hashes mean equal runs.
+std::string hash_of(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001B3;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+double utilization(const RunRecord& record, const Workload& workload) {
+  const WorkDone work = workload.work();
+  if (record.end != RunEnd::Finished || record.simulated == 0 || work.peak_flops_per_s == 0) return 0;
+  return work.flops / (static_cast<double>(record.simulated) * 1e-15) / work.peak_flops_per_s;
+}
+
+// Shares of the tensor engines that ran, summed over cores.
+std::vector<std::pair<Cause, Femtoseconds>> tensor_causes(Platform& platform) {
+  std::vector<std::pair<Cause, Femtoseconds>> causes;
+  for (std::size_t k = 0; k < kCauses; ++k) {
+    const auto cause = static_cast<Cause>(k);
+    Femtoseconds sum = 0;
+    for (std::size_t c = 0; c < platform.cores(); ++c) {
+      if (platform.core(c).tensor_engine.has_program()) sum += platform.core(c).tensor_engine.attribution()[cause];
+    }
+    if (sum > 0) causes.emplace_back(cause, sum);
+  }
+  std::stable_sort(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return causes;
+}
+
+// What bounded the tensor engines: "array", or the cause that kept them waiting longest.
+std::string bound_of(Platform& platform) {
+  Femtoseconds array = 0;
+  Femtoseconds longest = 0;
+  Cause waited = Cause::Idle;
+  Femtoseconds waits = 0;
+  for (const auto& [cause, time] : tensor_causes(platform)) {
+    if (cause == Cause::Compute || cause == Cause::MatmulStart || cause == Cause::LoadStationary || cause == Cause::Issue) {
+      array += time;
+    } else if (cause != Cause::NotStarted && cause != Cause::Finished) {
+      waits += time;
+      if (time > longest) {
+        longest = time;
+        waited = cause;
+      }
+    }
+  }
+  if (array == 0 && waits == 0) return "";
+  return array >= waits ? "array" : std::string(cause_name(waited));
+}
+
+std::string percent(Femtoseconds part, Femtoseconds whole) {
+  return whole == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string breakdown(const Attribution& attribution, Femtoseconds total, std::size_t most) {
+  std::vector<std::pair<Femtoseconds, Cause>> parts;
+  for (std::size_t c = 0; c < kCauses; ++c) {
+    const auto cause = static_cast<Cause>(c);
+    if (attribution[cause] > 0) parts.emplace_back(attribution[cause], cause);
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, parts.size()); ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", cause_name(parts[i].second), percent(parts[i].first, total));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view end_name(RunEnd end) {
+  switch (end) {
+    case RunEnd::Finished: return "finished";
+    case RunEnd::Until: return "until";
+    case RunEnd::Interrupted: return "interrupted";
+    case RunEnd::Fault: return "fault";
+    case RunEnd::Deadlock: return "deadlock";
+  }
+  return "";
+}
+
+bool succeeded(const RunRecord& record) {
+  if (record.end != RunEnd::Finished && record.end != RunEnd::Until) return false;
+  if (record.fault_count > 0) return false;
+  // A check that compared nothing has failed.
+  return !record.check.done || (record.check.elements > 0 && record.check.mismatches == 0);
+}
+
+nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform, const Workload& workload) {
+  Json json;
+  json["schema_version"] = kReportSchemaVersion;
+  json["tool"] = {{"name", "azulejo"}, {"version", kVersion}};
+  json["command"] = record.command;
+  json["seed"] = record.seed;
+  json["platform"] = platform.config().name;
+  json["data"] = record.data;
+  json["config"] = print_platform(platform.config());
+  json["workload"] = workload.report();
+
+  Json result;
+  result["status"] = end_name(record.end);
+  result["partial"] = record.end != RunEnd::Finished;
+  result["passed"] = succeeded(record);
+  result["simulated_time_fs"] = record.simulated;
+  result["simulated_time_ps"] = record.simulated / kFsPerPicosecond;
+  result["utilization"] = utilization(record, workload);
+  result["flops_per_s"] =
+      record.end == RunEnd::Finished && record.simulated > 0 ? workload.work().flops / (static_cast<double>(record.simulated) * 1e-15) : 0.0;
+  result["bound"] = bound_of(platform);
+  result["check"] = nullptr;
+  if (record.check.done) {
+    result["check"] = {{"elements", record.check.elements},
+                       {"mismatches", record.check.mismatches},
+                       {"max_ulp", record.check.max_ulp},
+                       {"sampled", record.check.sampled}};
+    if (!record.check.first_mismatch.empty()) result["check"]["first_mismatch"] = record.check.first_mismatch;
+  }
+  result["injected"] = record.injected;
+  result["fault_count"] = record.fault_count;
+  Json faults = Json::array();
+  for (const Fault& fault : record.faults) {
+    faults.push_back({{"engine", fault.engine},
+                      {"instruction", fault.instruction},
+                      {"time_fs", fault.time},
+                      {"text", fault.text},
+                      {"response", fault.response},
+                      {"message", fault.message}});
+  }
+  result["faults"] = std::move(faults);
+  result["waiting"] = record.waiting;
+
+  json["result"] = std::move(result);
+  json["engines"] = engines_json(platform);
+  json["queues"] = queues_json(platform);
+  json["memories"] = memories_json(platform, record.simulated);
+  json["links"] = Json::array();
+
+  // Everything up to here is the simulation's; what follows is the host's.
+  Json statistics = {json["result"], json["engines"], json["queues"], json["memories"], json["workload"]};
+  for (Json& memory : statistics[3]) memory.erase("resident_bytes");   // differs between --data full and none
+  statistics[0].erase("check");
+  statistics[0].erase("passed");
+  statistics[0].erase("injected");
+  json["result"]["hash"] = hash_of(statistics.dump());
+  json["result"]["host_seconds"] = record.host_seconds;
+  json["result"]["host_seconds_simulation"] = record.host_seconds_simulation;
+  json["result"]["peak_rss_bytes"] = peak_rss_bytes();
+  return json;
+}
+
+std::string build_summary(const RunRecord& record, Platform& platform, const Workload& workload) {
+  std::string text;
+  const auto line = [&](const std::string& s) { text += s + "\n"; };
+  line(fmt::format("{}  {}", platform.config().name, platform.config().description));
+  for (const std::string& l : workload.describe()) line(l);
+  line("");
+
+  std::string time = fmt::format("simulated time   {}", human_time(record.simulated));
+  if (record.end != RunEnd::Finished) time += fmt::format("   (PARTIAL: {})", end_name(record.end));
+  line(time);
+  const WorkDone work = workload.work();
+  if (record.end == RunEnd::Finished && work.flops > 0 && record.simulated > 0) {
+    line(fmt::format("achieved         {} of {} peak: {:.1f} %",
+                     human_rate(work.flops / (static_cast<double>(record.simulated) * 1e-15), "FLOP/s"),
+                     human_rate(work.peak_flops_per_s, "FLOP/s"), 100 * utilization(record, workload)));
+  }
+  const std::string bound = bound_of(platform);
+  if (!bound.empty()) line(fmt::format("bound by         {}", bound));
+  line("");
+
+  line("where the time went");
+  for (std::size_t c = 0; c < platform.cores(); ++c) {
+    NeuronCore& core = platform.core(c);
+    if (!core.has_program()) continue;
+    for (std::size_t e = 0; e < kEngines; ++e) {
+      const Engine& engine = core.engine(e);
+      if (!engine.has_program()) continue;
+      line(fmt::format("  {:<24} {}", engine.name(), breakdown(engine.attribution(), record.simulated, 5)));
+    }
+    std::uint64_t bytes = 0;
+    std::uint64_t descriptors = 0;
+    Femtoseconds busy = 0;
+    for (std::size_t e = 0; e < core.dma.size(); ++e) {
+      bytes += core.dma.engine(e).stats().bytes;
+      descriptors += core.dma.engine(e).stats().descriptors;
+      busy += dma_busy_of(core.dma.engine(e).attribution());
+    }
+    line(fmt::format("  {:<24} {} engines busy {}, {} in {} descriptors, {}", core.dma.name(), core.dma.size(),
+                     percent(busy, record.simulated * core.dma.size()), human_bytes(bytes), descriptors,
+                     human_rate(rate(bytes, record.simulated), "B/s")));
+  }
+  for (std::size_t c = 0; c < platform.chips(); ++c) {
+    for (std::size_t s = 0; s < platform.chip(c).stacks(); ++s) {
+      const Hbm& hbm = platform.chip(c).hbm(s);
+      const std::uint64_t bytes = hbm.stats().read_bytes + hbm.stats().written_bytes;
+      if (bytes == 0) continue;
+      line(fmt::format("  {:<24} busy {}, {} read, {} written, {} of {}", hbm.name(),
+                       percent(hbm.attribution()[Cause::Transfer], record.simulated), human_bytes(hbm.stats().read_bytes),
+                       human_bytes(hbm.stats().written_bytes), human_rate(rate(bytes, record.simulated), "B/s"),
+                       human_rate(static_cast<double>(hbm.config().bandwidth), "B/s")));
+    }
+  }
+  line("");
+
+  if (record.check.done) {
+    line(fmt::format("check            {} elements{}, {} mismatches against the golden model{}", record.check.elements,
+                     record.check.sampled ? " (sampled)" : "", record.check.mismatches,
+                     record.check.mismatches > 0 ? fmt::format(", max {} ulp; first: {}", record.check.max_ulp,
+                                                               record.check.first_mismatch)
+                                                 : ""));
+  } else {
+    line(fmt::format("check            none ({})", record.data == "none" ? "--data none moves no data" : "the run did not finish"));
+  }
+  if (!record.injected.empty()) line(fmt::format("injected         {}", record.injected));
+  if (record.fault_count > 0) {
+    line(fmt::format("faults           {}", record.fault_count));
+    for (std::size_t i = 0; i < std::min<std::size_t>(record.faults.size(), 5); ++i) {
+      const Fault& fault = record.faults[i];
+      line(fmt::format("  {} at {}, instruction {}: {} ({}): {}", fault.engine, human_time(fault.time), fault.instruction,
+                       fault.text, fault.response, fault.message));
+    }
+    if (record.fault_count > 5) line(fmt::format("  … and {} more", record.fault_count - 5));
+  }
+  for (const std::string& waiting : record.waiting) line("waiting          " + waiting);
+  line(fmt::format("host             {:.2f} s, {} peak memory", record.host_seconds, human_bytes(peak_rss_bytes())));
+  return text;
+}
+
+}  // namespace azulejo::cli

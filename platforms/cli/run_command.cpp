@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platforms/cli/run_command.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <systemc>
+
+#include "platforms/cli/log.h"
+#include "platforms/cli/program_workload.h"
+#include "platforms/cli/progress.h"
+#include "platforms/cli/report.h"
+#include "tlm/common/error.h"
+#include "tlm/common/output_file.h"
+#include "tlm/common/trace_file.h"
+#include "tlm/common/units.h"
+#include "tlm/isa/text.h"
+#include "tlm/wave/wave_file.h"
+
+namespace azulejo::cli {
+namespace {
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+extern "C" void request_stop(int signal) {
+  if (stop_requested != 0) {   // the second one ends at once
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  stop_requested = 1;
+}
+
+// Keeps the first faults and counts the rest.
+class FaultRecorder : public FaultSink {
+ public:
+  explicit FaultRecorder(bool stop) : stop_(stop) {}
+
+  void fault(const Fault& fault) override {
+    ++count_;
+    if (faults_.size() < kMaxFaults) faults_.push_back(fault);
+    if (stop_) {
+      stopped_ = true;
+      sc_core::sc_pause();
+    }
+  }
+
+  const std::vector<Fault>& faults() const { return faults_; }
+  std::uint64_t count() const { return count_; }
+  const bool* stopped() const { return &stopped_; }
+
+ private:
+  const bool stop_;
+  bool stopped_ = false;
+  std::uint64_t count_ = 0;
+  std::vector<Fault> faults_;
+};
+
+std::string one_of(const std::string& option, const std::string& word, const std::vector<std::string_view>& allowed) {
+  for (std::string_view known : allowed) {
+    if (known == word) return "";
+  }
+  return fmt::format("{}: unknown {}; allowed: {}{}", option, quote_word(word), join_words(allowed), did_you_mean(word, allowed));
+}
+
+std::uint64_t read_seed(const std::string& text, std::vector<std::string>& problems) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    problems.push_back(fmt::format("--seed: {} is no whole number from 0 to 2^64 - 1", quote_word(text)));
+  }
+  return value;
+}
+
+// bitflip:psum or bitflip:psum:BIT
+PsumBitFlip read_inject(const std::string& text, std::uint64_t seed, bool keep_data, std::vector<std::string>& problems) {
+  PsumBitFlip flip;
+  if (text.empty()) return flip;
+  const std::string prefix = "bitflip:psum";
+  std::uint32_t bit = flip.bit;
+  bool ok = text.rfind(prefix, 0) == 0;
+  if (ok && text.size() > prefix.size()) {
+    const char* first = text.data() + prefix.size() + 1;
+    const char* last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(first, last, bit);
+    ok = text[prefix.size()] == ':' && error == std::errc() && end == last && bit < 32;
+  }
+  if (!ok) {
+    problems.push_back(fmt::format("--inject: unknown {}; allowed: bitflip:psum or bitflip:psum:BIT with BIT from 0 to 31{}",
+                                   quote_word(text), did_you_mean(text, {"bitflip:psum"})));
+  } else if (!keep_data) {
+    problems.push_back("--inject needs --data full: without data there is no bit to flip");
+  }
+  flip.enabled = true;
+  flip.bit = bit;
+  flip.seed = seed;
+  return flip;
+}
+
+// Runs `read` and keeps its problems for later.
+template <class Read>
+void collect(std::vector<std::string>& problems, Read read) {
+  try {
+    read();
+  } catch (const ConfigError& error) {
+    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+  }
+}
+
+}  // namespace
+
+int run_command(const RunArguments& arguments) {
+  const auto host_start = std::chrono::steady_clock::now();
+  std::vector<std::string> problems;
+  const auto note = [&](std::string problem) {
+    if (!problem.empty()) problems.push_back(std::move(problem));
+  };
+  note(one_of("--data", arguments.data, {"full", "none"}));
+  if (!arguments.stop_on.empty()) note(one_of("--stop-on", arguments.stop_on, {"fault"}));
+  const bool keep_data = arguments.data == "full";
+  const std::uint64_t seed = read_seed(arguments.seed, problems);
+  RunLimits limits;
+  if (!arguments.until.empty()) {
+    const ParsedQuantity until = parse_quantity(Quantity::Time, arguments.until);
+    if (!until.ok) {
+      problems.push_back("--until: " + until.error);
+    } else if (until.value == 0) {
+      problems.push_back("--until: 0; a time above zero");
+    }
+    limits.until = until.value;
+  }
+  const PsumBitFlip flip = read_inject(arguments.inject, seed, keep_data, problems);
+  for (const std::string* path : {&arguments.report, &arguments.trace, &arguments.wave}) {
+    if (!path->empty()) collect(problems, [&] { check_writable(*path); });
+  }
+  if (!arguments.wave_scopes.empty() && arguments.wave.empty()) problems.push_back("--wave-scope needs --wave FILE");
+  const bool vcd = arguments.wave.size() > 4 && arguments.wave.compare(arguments.wave.size() - 4, 4, ".vcd") == 0;
+  if (!arguments.wave.empty() && !vcd) {
+    problems.push_back(fmt::format("--wave: {} is no .vcd file, the format that is written", quote_word(arguments.wave)));
+  }
+  note(one_of("workload", arguments.workload, {"gemm", "program"}));
+  PlatformConfig config;
+  collect(problems, [&] { config = load_platform(arguments.platform, arguments.settings); });
+  if (!problems.empty()) throw ConfigError(problems);
+
+  const std::unique_ptr<Workload> workload = arguments.workload == "gemm"
+                                                 ? make_gemm(arguments.gemm, config, keep_data, seed)
+                                                 : make_program(arguments.program_file);
+
+  // The sinks come first: what they refuse is refused before anything is built.
+  std::unique_ptr<TraceFile> trace;
+  if (!arguments.trace.empty()) trace = std::make_unique<TraceFile>(arguments.trace);
+  std::unique_ptr<WaveFile> wave;
+  if (!arguments.wave.empty()) {
+    WaveOptions options;
+    options.path = arguments.wave;
+    options.scopes = arguments.wave_scopes;
+    options.now = now_fs;
+    wave = std::make_unique<WaveFile>(options);
+  }
+  FaultRecorder faults(arguments.stop_on == "fault");
+
+  log(LogLevel::Info, fmt::format("building {}", config.name));
+  PlatformOptions options;
+  options.keep_data = keep_data;
+  options.seed = seed;
+  options.psum_bit_flip = flip;
+  Platform platform(config, options);
+  Instruments instruments;
+  if (trace) instruments.trace = trace.get();
+  if (wave) instruments.wave = wave.get();
+  instruments.faults = &faults;
+  platform.attach(instruments);
+  if (wave && !wave->unmatched_scopes().empty()) {
+    for (const std::string& scope : wave->unmatched_scopes()) {
+      problems.push_back(fmt::format("--wave-scope: {} matches no signal; `azulejo list signals {}` lists them",
+                                     quote_word(scope), arguments.platform));
+    }
+    throw ConfigError(problems);
+  }
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);   // elaborates: sockets are bound from here on
+  log(LogLevel::Info, "loading");
+  workload->start(platform);
+
+  log(LogLevel::Info, "running");
+  stop_requested = 0;
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  RunRecord record;
+  {
+    Progress progress(!arguments.quiet);
+    limits.stop = &stop_requested;
+    limits.fault = faults.stopped();
+    limits.progress = [&](Femtoseconds now) {
+      progress.show(now, workload->fraction(platform));
+      if (wave) wave->flush();
+    };
+    const auto start = std::chrono::steady_clock::now();
+    record.end = run_simulation(limits, [&] { return platform.finished(); });
+    record.host_seconds_simulation = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  record.simulated = now_fs();
+  platform.finish_account(record.simulated);
+  record.command = arguments.command;
+  record.data = arguments.data;
+  record.seed = seed;
+  record.faults = faults.faults();
+  record.fault_count = faults.count();
+  if (flip.enabled) record.injected = fmt::format("bit {} of one PSUM word flipped after every matmul", flip.bit);
+  if (record.end == RunEnd::Deadlock) record.waiting = platform.waiting_for();
+
+  int status = 0;
+  if (record.end == RunEnd::Finished && keep_data) {
+    log(LogLevel::Info, "checking");
+    record.check = workload->check(platform);
+    workload->write_outputs();
+  }
+  record.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - host_start).count();
+
+  const auto write = [&](auto&& action) {
+    try {
+      action();
+    } catch (const OutputError& error) {
+      log(LogLevel::Error, error.what());
+      status = 3;
+    }
+  };
+  if (trace) write([&] { trace->close(); });
+  if (wave) write([&] { wave->close(); });
+  if (!arguments.report.empty()) {
+    write([&] { write_file_atomically(arguments.report, build_report(record, platform, *workload).dump(2) + "\n"); });
+  }
+  if (!arguments.quiet) std::fputs(build_summary(record, platform, *workload).c_str(), stdout);
+  if (status != 0) return status;
+  if (record.end == RunEnd::Interrupted) return 3;
+  return succeeded(record) ? 0 : 1;
+}
+
+}  // namespace azulejo::cli

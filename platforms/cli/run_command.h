@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// `azulejo run`: builds the platform, runs a workload on it and reports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "platforms/cli/gemm_workload.h"
+
+namespace azulejo::cli {
+
+struct RunArguments {
+  std::string platform;
+  std::string workload;                   // "gemm" or "program"
+  GemmArguments gemm;
+  std::string program_file;
+  std::vector<std::string> settings;      // --set
+  std::string data = "full";
+  std::string seed = "0";
+  std::string until;
+  std::string stop_on;
+  std::string inject;
+  std::string report, trace, wave;
+  std::vector<std::string> wave_scopes;
+  bool quiet = false;
+  std::string command;                    // as typed, for the report
+};
+
+// Exit status of the process. Throws ConfigError before anything is simulated or written.
+int run_command(const RunArguments& arguments);
+
+}  // namespace azulejo::cli

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tlm/dma/dma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tlm/common/check.h"
+#include "tlm/isa/dma_descriptor.h"
+
+namespace azulejo {
+
+Dma::Dma(const sc_core::sc_module_name& name, const DmaConfig& config, std::uint32_t first_initiator,
+         std::uint64_t semaphore_block, bool keep_data)
+    : sc_module(name), config_(config), waiting_(config.queues) {
+  request_target.register_nb_transport_fw(this, &Dma::nb_transport_fw);
+  for (std::uint32_t i = 0; i < config.engines; ++i) {
+    engines_.push_back(std::make_unique<DmaEngine>(fmt::format("engine{}", i).c_str(), config, first_initiator + i,
+                                                   semaphore_block, keep_data,
+                                                   static_cast<DmaEngine::Listener&>(*this)));
+  }
+  SC_HAS_PROCESS(Dma);
+  SC_METHOD(admit);
+  sensitive << admit_;
+  dont_initialize();
+}
+
+void Dma::attach(const Instruments& instruments) {
+  wave_transfers_ = WaveSignal(*instruments.wave, name(), "transfers", 32);
+  wave_waiting_ = WaveSignal(*instruments.wave, name(), "waiting_for_ring", 8);
+  for (auto& engine : engines_) engine->attach(instruments);
+}
+
+tlm::tlm_sync_enum Dma::nb_transport_fw(int binding, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                        sc_core::sc_time&) {
+  AZULEJO_CHECK(phase == tlm::BEGIN_REQ, "the DMA accepts BEGIN_REQ only");
+  AZULEJO_CHECK(payload.get_data_length() == sizeof(DmaRequest), "a DMA request carries a DmaRequest");
+  Waiting arrival{binding, &payload, {}, false};
+  std::memcpy(&arrival.request, payload.get_data_ptr(), sizeof(DmaRequest));
+  const DmaRequest& request = arrival.request;
+  if (request.queue >= config_.queues || request.bytes == 0 || request.src.rows() == 0 ||
+      request.src.rows() != request.dst.rows() || request.bytes % storage_bytes(request.src_format, 1) != 0) {
+    payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+    return tlm::TLM_COMPLETED;
+  }
+  arriving_.push_back(arrival);
+  admit_.notify(sc_core::SC_ZERO_TIME);
+  return tlm::TLM_ACCEPTED;
+}
+
+bool Dma::fits(const DmaRequest& request) const {
+  const std::uint64_t per_row = (request.bytes + kDmaMaxDescriptorBytes - 1) / kDmaMaxDescriptorBytes;
+  for (const DmaShare& share : partition_shares(request.src.rows(), config_.engines)) {
+    const std::uint64_t pending = engines_[share.engine]->pending_descriptors(request.queue);
+    // A transfer longer than the ring enters an empty one and is fed piece by piece.
+    if (pending != 0 && pending + share.rows * per_row > config_.ring_entries) return false;
+  }
+  return true;
+}
+
+void Dma::enter(const DmaRequest& request) {
+  ++stats_.transfers;
+  wave_transfers_ = stats_.transfers;
+  std::uint32_t next = 0;
+  for (const DmaShare& share : partition_shares(request.src.rows(), config_.engines)) {
+    engines_[share.engine]->push(request, share.first_row, share.rows);
+    next = share.engine + 1;
+  }
+  for (; next < config_.engines; ++next) engines_[next]->push(request, 0, 0);   // its semaphore increment all the same
+}
+
+void Dma::admit() {
+  // Requests of one instant enter by the number of the engine that triggered them.
+  std::stable_sort(arriving_.begin(), arriving_.end(),
+                   [](const Waiting& a, const Waiting& b) { return a.request.trigger < b.request.trigger; });
+  for (const Waiting& arrival : arriving_) {
+    waiting_[arrival.request.queue].push_back(arrival);
+    ++waiting_count_;
+  }
+  arriving_.clear();
+  for (auto& queue : waiting_) {
+    while (!queue.empty()) {
+      if (!fits(queue.front().request)) {
+        if (!queue.front().counted) ++stats_.ring_waits;
+        queue.front().counted = true;
+        break;
+      }
+      const Waiting request = queue.front();
+      queue.pop_front();
+      --waiting_count_;
+      enter(request.request);
+      request.payload->set_response_status(tlm::TLM_OK_RESPONSE);
+      tlm::tlm_phase phase = tlm::BEGIN_RESP;
+      sc_core::sc_time delay;
+      request_target[request.binding]->nb_transport_bw(*request.payload, phase, delay);
+    }
+  }
+  wave_waiting_ = waiting_count_;
+}
+
+void Dma::ring_freed() {
+  if (waiting_count_ > 0) admit_.notify(sc_core::SC_ZERO_TIME);
+}
+
+bool Dma::idle() const {
+  return arriving_.empty() && waiting_count_ == 0 &&
+         std::all_of(engines_.begin(), engines_.end(), [](const auto& engine) { return engine->idle(); });
+}
+
+void Dma::finish_account(Femtoseconds end) {
+  for (auto& engine : engines_) engine->finish_account(end);
+}
+
+}  // namespace azulejo

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tlm/tensor_engine/tensor_engine.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tlm/numerics/matmul.h"
+#include "tlm/numerics/random.h"
+#include "tlm/tensor_engine/matmul_timing.h"
+
+namespace azulejo {
+namespace {
+
+constexpr std::size_t kDst = 0;
+constexpr std::size_t kMoving = 2;        // nc_matmul: dst, stationary (as loaded), moving
+constexpr std::size_t kLoadSource = 0;    // load_stationary: stationary
+
+bool is_matmul_operand(Format format) {
+  switch (format) {
+    case Format::Int16:
+    case Format::Uint16:
+    case Format::Int32:
+    case Format::Uint32:
+    case Format::E8M0:
+    case Format::E2M1:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+TensorEngine::TensorEngine(const sc_core::sc_module_name& name, const TensorEngineConfig& config)
+    : Engine(name, {EngineId::Tensor, config.clock, config.issue_cycles}), config_(config) {
+  register_response(sbuf_initiator);
+  register_response(psum_initiator);
+}
+
+void TensorEngine::end_of_elaboration() {
+  sbuf_ = direct_store(sbuf_initiator);
+  psum_ = direct_store(psum_initiator);
+}
+
+void TensorEngine::attach(const Instruments& instruments) {
+  Engine::attach(instruments);
+  wave_matmuls_ = WaveSignal(*instruments.wave, name(), "matmuls", 32);
+}
+
+bool TensorEngine::executes(Opcode opcode) const { return opcode == Opcode::LoadStationary || opcode == Opcode::NcMatmul; }
+
+Engine::Response TensorEngine::check(const Instruction& instruction) const {
+  const auto refuse = [](std::string message) { return Response{tlm::TLM_BURST_ERROR_RESPONSE, std::move(message)}; };
+  if (instruction.opcode == Opcode::LoadStationary) {
+    const TensorAccess& stationary = instruction.operand[kLoadSource];
+    if (stationary.space != MemorySpace::Sbuf) return refuse("the tensor engine reads SBUF only");
+    if (stationary.partitions > config_.rows) {
+      return refuse(fmt::format("stationary tile with K = {}; the array has {} rows", stationary.partitions, config_.rows));
+    }
+    if (stationary.free_size() > config_.cols) {
+      return refuse(fmt::format("stationary tile with M = {}; the array has {} columns", stationary.free_size(), config_.cols));
+    }
+    if (!is_matmul_operand(stationary.format)) {
+      return refuse(fmt::format("the array does not multiply {}", spec(stationary.format).name));
+    }
+    return {};
+  }
+  const TensorAccess& dst = instruction.operand[kDst];
+  const TensorAccess& moving = instruction.operand[kMoving];
+  if (!weights_.loaded) return refuse("nc_matmul before any load_stationary");
+  if (moving.space != MemorySpace::Sbuf) return refuse("the tensor engine reads SBUF only");
+  if (dst.space != MemorySpace::Psum) return refuse("the tensor engine writes PSUM only");
+  if (dst.format != Format::Fp32) {
+    return refuse(fmt::format("PSUM accumulates in fp32 on this generation, not in {}", spec(dst.format).name));
+  }
+  if (moving.partitions > config_.rows) {
+    return refuse(fmt::format("moving tile with K = {}; the array has {} rows", moving.partitions, config_.rows));
+  }
+  if (moving.partitions != weights_.k) {
+    return refuse(fmt::format("moving tile with K = {} meets a stationary tile with K = {}", moving.partitions, weights_.k));
+  }
+  if (moving.free_size() > config_.max_moving) {
+    return refuse(fmt::format("moving tile with N = {}; at most {}", moving.free_size(), config_.max_moving));
+  }
+  if (!is_matmul_operand(moving.format)) return refuse(fmt::format("the array does not multiply {}", spec(moving.format).name));
+  if ((moving.format == Format::Fp32) != (weights_.format == Format::Fp32)) {
+    return refuse("fp32 multiplies fp32 only");
+  }
+  if (dst.partitions != weights_.m || dst.free_size() != moving.free_size()) {
+    return refuse(fmt::format("result tile [{}, {}] of a product [{}, {}]", dst.partitions, dst.free_size(), weights_.m,
+                              moving.free_size()));
+  }
+  return {};
+}
+
+Engine::Response TensorEngine::request(const Instruction& instruction) {
+  Response response = check(instruction);
+  if (response.status != tlm::TLM_OK_RESPONSE) return response;
+  const bool load = instruction.opcode == Opcode::LoadStationary;
+  const TensorAccess& source = instruction.operand[load ? kLoadSource : kMoving];
+  sbuf_access_.count = 0;
+  sbuf_access_.add(source, offset_of(source), TileRole::Read);
+  response = request_tiles(sbuf_initiator, sbuf_access_, Cause::SbufPort);
+  if (load || response.status != tlm::TLM_OK_RESPONSE) return response;
+  const TensorAccess& dst = instruction.operand[kDst];
+  const bool accumulate = (instruction.flags & kFlagAccumulate) != 0;
+  psum_access_.count = 0;
+  psum_access_.add(dst, offset_of(dst), accumulate ? TileRole::MatmulAccumulate : TileRole::MatmulWrite);
+  return request_tiles(psum_initiator, psum_access_, Cause::PsumPort);
+}
+
+Engine::Availability TensorEngine::available(const Instruction& instruction) {
+  const std::uint64_t now = clock_.next_cycle(now_fs());
+  if (instruction.opcode == Opcode::LoadStationary) {
+    return load_free_ > now ? Availability{clock_.edge(load_free_), Cause::LoadStationary}
+                            : Availability{clock_.edge(now), Cause::Issue};
+  }
+  // A matmul needs the array and its weights; a load that outlasts the matmul before it is exposed.
+  if (load_free_ > now && load_free_ >= array_free_) return {clock_.edge(load_free_), Cause::LoadStationary};
+  if (array_free_ > now) return {clock_.edge(array_free_), Cause::Compute};
+  return {clock_.edge(now), Cause::Issue};
+}
+
+Engine::Started TensorEngine::begin(const Instruction& instruction) {
+  return instruction.opcode == Opcode::LoadStationary ? begin_load(instruction) : begin_matmul(instruction);
+}
+
+Engine::Started TensorEngine::begin_load(const Instruction& instruction) {
+  const TensorAccess& stationary = instruction.operand[kLoadSource];
+  weights_.loaded = true;
+  weights_.k = stationary.partitions;
+  weights_.m = stationary.free_size();
+  weights_.format = stationary.format;
+  if (sbuf_.base != nullptr) {
+    weights_.values.resize(std::size_t{weights_.k} * weights_.m);
+    for (std::uint32_t k = 0; k < weights_.k; ++k) {
+      read_row(sbuf_, stationary, offset_of(stationary), k, weights_.values.data() + std::size_t{k} * weights_.m,
+               config_.flush_denormals);
+    }
+  }
+  const std::uint64_t now = clock_.next_cycle(now_fs());
+  load_free_ = now + config_.load_stationary_cycles;
+  Started started;
+  started.next_issue = clock_.edge(now + config_.issue_cycles);
+  started.complete = clock_.edge(load_free_);
+  return started;
+}
+
+Engine::Started TensorEngine::begin_matmul(const Instruction& instruction) {
+  const TensorAccess& moving = instruction.operand[kMoving];
+  const std::uint32_t n = moving.free_size();
+  const bool one_zero = (instruction.flags & (kFlagStationaryOneZero | kFlagMovingOneZero)) != 0;
+  const MatmulCycles cost = matmul_cycles(config_, n, matmul_passes(weights_.format, moving.format, one_zero));
+  const std::uint64_t now = clock_.next_cycle(now_fs());
+  array_free_ = now + cost.start + cost.stream;
+
+  ++stats_.matmuls;
+  stats_.macs += std::uint64_t{weights_.k} * weights_.m * n;
+  stats_.stream_cycles += cost.stream;
+  wave_matmuls_ = stats_.matmuls;
+  if (sbuf_.base != nullptr) multiply(instruction);
+
+  Started started;
+  started.next_issue = clock_.edge(now + config_.issue_cycles);
+  started.compute_start = clock_.edge(now + cost.start);
+  started.end = clock_.edge(array_free_);
+  started.complete = clock_.edge(array_free_ + cost.drain);
+  return started;
+}
+
+void TensorEngine::multiply(const Instruction& instruction) {
+  const TensorAccess& dst = instruction.operand[kDst];
+  const TensorAccess& moving = instruction.operand[kMoving];
+  const std::size_t n = moving.free_size();
+  const TileShape shape{weights_.k, weights_.m, n};
+  moving_.resize(shape.k * n);
+  for (std::uint32_t k = 0; k < weights_.k; ++k) {
+    read_row(sbuf_, moving, offset_of(moving), k, moving_.data() + k * n, config_.flush_denormals);
+  }
+  const bool accumulate = (instruction.flags & kFlagAccumulate) != 0;
+  const bool stationary_one_zero = (instruction.flags & kFlagStationaryOneZero) != 0;
+  const bool moving_one_zero = (instruction.flags & kFlagMovingOneZero) != 0;
+  const bool fp32 = moving.format == Format::Fp32;
+
+  // PSUM words lie next to each other in nearly every program; else the tile goes through a buffer.
+  const bool direct = dst.contiguous();
+  float* psum = nullptr;
+  std::size_t stride = n;
+  if (direct) {
+    psum = reinterpret_cast<float*>(psum_.partition(dst.start_partition) + offset_of(dst));
+    stride = psum_.partition_size / sizeof(float);
+  } else {
+    result_.resize(shape.m * n);
+    psum = result_.data();
+    for (std::uint32_t m = 0; accumulate && m < weights_.m; ++m) read_row(psum_, dst, offset_of(dst), m, psum + m * n, false);
+  }
+  if (fp32) {
+    matmul_fp32_passes(weights_.values.data(), shape.m, moving_.data(), n, shape, psum, stride, accumulate,
+                       config_.flush_denormals, stationary_one_zero, moving_one_zero);
+  } else {
+    matmul_into_psum(weights_.values.data(), shape.m, moving_.data(), n, shape, psum, stride, accumulate, false,
+                     config_.flush_denormals);
+  }
+  if (flip_.enabled) {
+    std::uint64_t state = flip_.seed + stats_.matmuls;
+    const std::uint64_t word = splitmix64(state);
+    float& victim = psum[(word >> 32) % shape.m * stride + (word & 0xFFFF'FFFF) % n];
+    std::uint32_t bits;
+    std::memcpy(&bits, &victim, sizeof bits);
+    bits ^= std::uint32_t{1} << flip_.bit;
+    std::memcpy(&victim, &bits, sizeof bits);
+  }
+  for (std::uint32_t m = 0; !direct && m < weights_.m; ++m) {
+    write_row(psum_, dst, offset_of(dst), m, psum + m * n, {}, nullptr);
+  }
+}
+
+}  // namespace azulejo

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tlm/vector_engine/vector_engine.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+
+#include "tlm/isa/opcode_table.h"
+#include "tlm/numerics/matmul.h"
+#include "tlm/vector_engine/vector_timing.h"
+
+namespace azulejo {
+
+VectorEngine::VectorEngine(const sc_core::sc_module_name& name, const VectorEngineConfig& config)
+    : Engine(name, {EngineId::Vector, config.clock, config.issue_cycles}), config_(config) {
+  register_response(sbuf_initiator);
+  register_response(psum_initiator);
+  for (std::uint32_t lane = 0; lane < kPartitions; ++lane) {
+    lanes_.emplace_back(config.random_source, config.seed, static_cast<std::uint32_t>(EngineId::Vector), lane);
+  }
+}
+
+void VectorEngine::end_of_elaboration() {
+  sbuf_ = direct_store(sbuf_initiator);
+  psum_ = direct_store(psum_initiator);
+}
+
+bool VectorEngine::executes(Opcode opcode) const {
+  return opcode == Opcode::TensorCopy || opcode == Opcode::Memset || opcode == Opcode::TensorTensor;
+}
+
+Engine::Response VectorEngine::check(const Instruction& instruction) const {
+  const auto refuse = [](std::string message) { return Response{tlm::TLM_BURST_ERROR_RESPONSE, std::move(message)}; };
+  const TensorAccess& dst = instruction.operand[0];
+  for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
+    const TensorAccess& operand = instruction.operand[i];
+    if (operand.space == MemorySpace::None) return refuse(fmt::format("operand {} is in no memory", i));
+    if (operand.partitions != dst.partitions || operand.free_size() != dst.free_size()) {
+      return refuse(fmt::format("operand {} is [{}, {}], the result [{}, {}]", i, operand.partitions, operand.free_size(),
+                                dst.partitions, dst.free_size()));
+    }
+    if (spec(operand.format).storage_bits < 8) {
+      return refuse(fmt::format("the vector engine does not read or write {}", spec(operand.format).name));
+    }
+  }
+  if (instruction.opcode == Opcode::TensorTensor && instruction.alu_op[0] != AluOp::Add) {
+    return {tlm::TLM_COMMAND_ERROR_RESPONSE,
+            fmt::format("tensor_tensor with op {} is defined but not executed; add is", alu_op_name(instruction.alu_op[0]))};
+  }
+  return {};
+}
+
+Engine::Response VectorEngine::request(const Instruction& instruction) {
+  Response response = check(instruction);
+  if (response.status != tlm::TLM_OK_RESPONSE) return response;
+  sbuf_access_.count = 0;
+  psum_access_.count = 0;
+  for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
+    const TensorAccess& operand = instruction.operand[i];
+    TileAccess& access = operand.space == MemorySpace::Psum ? psum_access_ : sbuf_access_;
+    access.add(operand, offset_of(operand), i == 0 ? TileRole::Write : TileRole::Read);
+  }
+  const Femtoseconds occupancy = clock_.edge(vector_cycles(config_, instruction));
+  sbuf_access_.occupancy = occupancy;
+  psum_access_.occupancy = occupancy;
+  if (sbuf_access_.count > 0) response = request_tiles(sbuf_initiator, sbuf_access_, Cause::SbufPort);
+  if (psum_access_.count > 0 && response.status == tlm::TLM_OK_RESPONSE) {
+    response = request_tiles(psum_initiator, psum_access_, Cause::PsumPort);
+  }
+  return response;
+}
+
+Engine::Availability VectorEngine::available(const Instruction&) {
+  const std::uint64_t now = clock_.next_cycle(now_fs());
+  if (free_ > now) return {clock_.edge(free_), Cause::Compute};
+  return {clock_.edge(now), Cause::Issue};
+}
+
+Engine::Started VectorEngine::begin(const Instruction& instruction) {
+  const std::uint64_t now = clock_.next_cycle(now_fs());
+  const std::uint64_t cost = vector_cycles(config_, instruction);
+  free_ = now + cost;
+  stats_.busy_cycles += cost;
+  stats_.elements += std::uint64_t{instruction.operand[0].partitions} * instruction.operand[0].free_size();
+  if (sbuf_.base != nullptr) compute(instruction);
+
+  Started started;
+  started.next_issue = clock_.edge(free_);
+  started.end = clock_.edge(free_);
+  started.compute_start = now_fs();
+  started.complete = clock_.edge(free_ + config_.access_latency_cycles);
+  return started;
+}
+
+void VectorEngine::compute(const Instruction& instruction) {
+  const TensorAccess& dst = instruction.operand[0];
+  const std::uint32_t dst_offset = offset_of(dst);
+  const std::size_t n = dst.free_size();
+  ConversionMode mode;
+  mode.flush_denormals = config_.flush_denormals;
+  mode.saturate = (instruction.flags & kFlagSaturate) != 0;
+  mode.rounding = (instruction.flags & kFlagStochastic) != 0 ? Rounding::Stochastic : config_.rounding;
+  row_a_.resize(n);
+  row_b_.resize(n);
+
+  for (std::uint32_t p = 0; p < dst.partitions; ++p) {
+    RandomLane& lane = lanes_[dst.start_partition + p];
+    switch (instruction.opcode) {
+      case Opcode::TensorCopy: {
+        const TensorAccess& src = instruction.operand[1];
+        if (src.format == dst.format) {   // equal formats copy the bits; NKI ISA, tensor_copy
+          copy_row(store(dst), dst, dst_offset, store(src), src, offset_of(src), p);
+          continue;
+        }
+        read_row(store(src), src, offset_of(src), p, row_a_.data(), config_.flush_denormals);
+        break;
+      }
+      case Opcode::Memset: {
+        float value;
+        std::memcpy(&value, &instruction.immediate[0], sizeof value);
+        std::fill(row_a_.begin(), row_a_.end(), value);
+        break;
+      }
+      default: {   // tensor_tensor, add
+        const TensorAccess& a = instruction.operand[1];
+        const TensorAccess& b = instruction.operand[2];
+        read_row(store(a), a, offset_of(a), p, row_a_.data(), config_.flush_denormals);
+        read_row(store(b), b, offset_of(b), p, row_b_.data(), config_.flush_denormals);
+        add_fp32_row(row_a_.data(), row_b_.data(), row_a_.data(), n, config_.flush_denormals);
+        break;
+      }
+    }
+    write_row(store(dst), dst, dst_offset, p, row_a_.data(), mode, &lane);
+  }
+}
+
+}  // namespace azulejo
