@@ -57,16 +57,23 @@ void Host::program_write(std::uint32_t core, std::uint64_t address, unsigned cha
 }
 
 void Host::load(std::uint32_t core, const Program& program) {
+  constexpr std::size_t kBatch = 4096;   // instructions of one write
+  std::vector<unsigned char> bytes;
   for (std::size_t e = 0; e < kEngines; ++e) {
     const auto& code = program.code[e];
-    for (std::size_t i = 0; i < code.size(); ++i) {
-      const std::vector<std::string> problems = validate_instruction(code[i]);
-      if (!problems.empty()) {
-        throw ConfigError("instruction " + std::to_string(i) + " of the " +
-                          std::string(engine_name(static_cast<EngineId>(e))) + " engine: " + problems.front());
+    for (std::size_t first = 0; first < code.size(); first += kBatch) {
+      const std::size_t count = std::min(kBatch, code.size() - first);
+      bytes.resize(count * kInstructionBytes);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::vector<std::string> problems = validate_instruction(code[first + i]);
+        if (!problems.empty()) {
+          throw ConfigError("instruction " + std::to_string(first + i) + " of the " +
+                            std::string(engine_name(static_cast<EngineId>(e))) + " engine: " + problems.front());
+        }
+        const EncodedInstruction encoded = encode_instruction(code[first + i]);
+        std::copy(encoded.begin(), encoded.end(), bytes.begin() + static_cast<std::ptrdiff_t>(i * kInstructionBytes));
       }
-      EncodedInstruction bytes = encode_instruction(code[i]);
-      program_write(core, (std::uint64_t{e} << 32) + i * kInstructionBytes, bytes.data(), bytes.size());
+      program_write(core, (std::uint64_t{e} << 32) + first * kInstructionBytes, bytes.data(), bytes.size());
     }
   }
 }
