@@ -59,11 +59,12 @@ std::optional<Format> read_type(const std::string& option, const std::string& wo
   return std::nullopt;
 }
 
-std::uint64_t read_size(const std::string& option, const std::string& text, std::uint64_t max, std::vector<std::string>& problems) {
+std::uint64_t read_size(const std::string& option, const std::string& text, std::uint64_t max, std::vector<std::string>& problems,
+                        const char* noun = "size") {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value == 0 || value > max) {
-    problems.push_back(fmt::format("{}: '{}' is no size; a whole number from 1 to {}", option, text, max));
+    problems.push_back(fmt::format("{}: {} is no {}; a whole number from 1 to {}", option, quote_word(text), noun, max));
     return 0;
   }
   return value;
@@ -327,15 +328,15 @@ std::unique_ptr<Workload> make_gemm(const GemmArguments& arguments, const Platfo
     if (arguments.b.empty()) problems.push_back("--a needs --b: give both matrices or neither");
     if (!keep_data) problems.push_back("--a and --b need --data full: without data there is nothing to multiply");
     if (!problems.empty()) throw ConfigError(problems);
-    const auto read = [&](const std::string& path, NpyMatrix& matrix) {
+    const auto read = [&](const char* option, const std::string& path, NpyMatrix& matrix) {
       try {
         matrix = read_npy(path);
       } catch (const ConfigError& error) {
-        problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+        for (const std::string& problem : error.problems()) problems.push_back(fmt::format("{} {}", option, problem));
       }
     };
-    read(arguments.a, a);
-    read(arguments.b, b);
+    read("--a", arguments.a, a);
+    read("--b", arguments.b, b);
     if (!problems.empty()) throw ConfigError(problems);
     if (a.cols != b.rows) {
       throw ConfigError(fmt::format("--a {} is [{}, {}] and --b {} is [{}, {}]: A's columns must be B's rows", arguments.a,
@@ -373,10 +374,7 @@ std::unique_ptr<Workload> make_gemm(const GemmArguments& arguments, const Platfo
     for (kernels::GemmTiling t : kernels::all_tilings()) names.push_back(kernels::tiling_name(t));
     problems.push_back(unknown_word("--tiling", arguments.tiling, names));
   }
-  const std::uint64_t cores = read_size("--cores", arguments.cores, 1 << 16, problems);
-  if (cores > platform.chip.cores) {
-    problems.push_back(fmt::format("--cores: {} cores on a chip of {}; at most {}", cores, platform.chip.cores, platform.chip.cores));
-  }
+  const std::uint64_t cores = read_size("--cores", arguments.cores, platform.chip.cores, problems, "number of cores of this chip");
   if (!arguments.out.empty()) {
     if (!keep_data) {
       problems.push_back("--out needs --data full: without data there is no product");
@@ -384,7 +382,7 @@ std::unique_ptr<Workload> make_gemm(const GemmArguments& arguments, const Platfo
       try {
         check_writable(arguments.out);
       } catch (const ConfigError& error) {
-        problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+        for (const std::string& problem : error.problems()) problems.push_back("--out " + problem);
       }
     }
   }
@@ -397,7 +395,9 @@ std::unique_ptr<Workload> make_gemm(const GemmArguments& arguments, const Platfo
     workload->write_to(arguments.out);
     return workload;
   } catch (const nki::KernelError& error) {
-    throw ConfigError(error.what());
+    throw ConfigError(fmt::format("gemm: {}; give smaller sizes, another --tiling or a larger sbuf.partition_size", error.what()));
+  } catch (const ConfigError& error) {   // of the allocator
+    throw ConfigError(fmt::format("gemm: {}; give smaller sizes or a larger hbm.capacity", error.what()));
   }
 }
 

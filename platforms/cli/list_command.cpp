@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
-#include "platforms/builder/platform.h"
 #include "platforms/cli/program_workload.h"
 #include "tlm/common/error.h"
 #include "tlm/common/output_file.h"
@@ -95,21 +95,36 @@ void list_signals(const std::string& name, const std::vector<std::string>& globs
     if (!filter.selects(signal.scope, signal.name)) continue;
     rows.push_back({signal.scope + "." + signal.name, signal.text ? fmt::format("text[{}]", signal.bits / 8) : fmt::format("{} bit", signal.bits)});
   }
-  if (!filter.unmatched().empty()) {
-    std::vector<std::string_view> scopes;
-    for (const WaveDeclaration& signal : sink.declared()) {
-      if (scopes.empty() || scopes.back() != signal.scope) scopes.push_back(signal.scope);
-    }
-    throw ConfigError(fmt::format("list signals: {} matches no signal{}", quote_word(filter.unmatched().front()),
-                                  did_you_mean(filter.unmatched().front(), scopes)));
-  }
+  if (!filter.unmatched().empty()) throw ConfigError(unmatched_signals("list signals", platform, filter.unmatched()));
   print_table(rows);
 }
 
 }  // namespace
 
+std::vector<std::string> unmatched_signals(const std::string& place, Platform& platform, const std::vector<std::string>& globs) {
+  ListingSink sink;
+  Instruments instruments;
+  instruments.wave = &sink;
+  platform.attach(instruments);
+  std::vector<std::string_view> known;
+  for (const WaveDeclaration& signal : sink.declared()) {
+    if (known.empty() || known.back() != signal.scope) known.push_back(signal.scope);
+  }
+  std::vector<std::string> paths;
+  for (const WaveDeclaration& signal : sink.declared()) paths.push_back(signal.scope + "." + signal.name);
+  known.insert(known.end(), paths.begin(), paths.end());
+  std::vector<std::string> problems;
+  for (const std::string& glob : globs) {
+    const std::string_view word = glob.front() == '!' ? std::string_view(glob).substr(1) : std::string_view(glob);
+    problems.push_back(fmt::format("{}: {} matches no signal; `azulejo list signals {}` lists them{}", place, quote_word(glob),
+                                   platform.config().name, did_you_mean(word, known)));
+  }
+  return problems;
+}
+
 int list_command(const std::string& what, const std::vector<std::string>& arguments, const std::vector<std::string>& settings) {
   const std::vector<std::string_view> known = {"platforms", "workloads", "keys", "signals", "instructions", "formats", "causes"};
+  if (what.empty()) throw ConfigError("list: what? One of " + join_words(known));
   if (std::find(known.begin(), known.end(), what) == known.end()) {
     throw ConfigError(fmt::format("list: unknown {}; allowed: {}{}", quote_word(what), join_words(known), did_you_mean(what, known)));
   }
@@ -118,7 +133,7 @@ int list_command(const std::string& what, const std::vector<std::string>& argume
     list_signals(arguments.front(), {arguments.begin() + 1, arguments.end()}, settings);
     return 0;
   }
-  if (!arguments.empty()) throw ConfigError(fmt::format("list {}: unexpected {}", what, quote_word(arguments.front())));
+  if (!arguments.empty()) throw ConfigError(fmt::format("list {}: unexpected {}; only list signals takes arguments", what, quote_word(arguments.front())));
   if (what == "platforms") list_platforms();
   if (what == "workloads") list_workloads();
   if (what == "keys") list_key_table();
@@ -134,6 +149,10 @@ int config_command(const std::string& platform, const std::vector<std::string>& 
 }
 
 int asm_command(const std::string& input, const std::string& output) {
+  std::error_code ignored;
+  if (!output.empty() && std::filesystem::equivalent(input, output, ignored)) {
+    throw ConfigError(fmt::format("-o {}: the program's text itself; give the binary program another name", output));
+  }
   if (!output.empty()) check_writable(output);
   const std::vector<std::uint8_t> bytes = write_program(read_program_file(input));
   if (!output.empty()) {

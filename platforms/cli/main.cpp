@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <systemc>
 
 #include "platforms/cli/list_command.h"
@@ -46,16 +47,21 @@ void add_common_run_options(CLI::App& app, RunArguments& run) {
   app.add_flag("--quiet", run.quiet, "No summary and no progress bar");
 }
 
-// The message of a command line that does not parse, in one line, with the nearest option.
-std::string parse_problem(const CLI::App& app, const CLI::ParseError& error) {
-  std::string text = error.what();
-  text = text.substr(0, text.find('\n'));
-  const std::string marker = "not expected: ";
-  const auto at = text.find(marker);
-  if (at == std::string::npos) return text;
-  const std::string rest = text.substr(at + marker.size());
-  const std::string word = rest.substr(0, rest.find_first_of(" ="));
+// An empty value is none, and must not pass for an option that was not given.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;   // a flag
+    option->check([](const std::string& value) { return std::string(value.empty() ? "the value is empty; see --help" : ""); }, "");
+  }
+  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) refuse_empty_values(*sub);
+}
+
+bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
+
+// What is wrong with a command line that does not parse, a line each, with the nearest option or command.
+std::vector<std::string> parse_problems(const CLI::App& app, const CLI::ParseError& error) {
   std::vector<std::string> names;
+  std::string command;
   for (const CLI::App* level = &app; level != nullptr;) {
     for (const CLI::Option* option : level->get_options()) {
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -63,9 +69,27 @@ std::string parse_problem(const CLI::App& app, const CLI::ParseError& error) {
     for (const CLI::App* sub : level->get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
     const auto chosen = level->get_subcommands();
     level = chosen.empty() ? nullptr : chosen.front();
+    if (level != nullptr) command += level->get_name() + ": ";
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
-  return fmt::format("unexpected {}{}; see --help", quote_word(word), did_you_mean(word, views));
+  const bool required = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+  const bool extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  const std::vector<std::string> words = app.remaining(true);
+  if ((required || extras) && !words.empty()) {
+    // After an unknown command nothing is known: its options are no problems of their own.
+    std::vector<std::string> problems;
+    for (const std::string& word : words) {
+      if (!problems.empty() && !(is_option(words.front()) && is_option(word))) continue;
+      const std::string name = word.substr(0, word.find('='));
+      problems.push_back(fmt::format("{}unexpected {}{}; see --help", command, quote_word(name), did_you_mean(name, views)));
+    }
+    return problems;
+  }
+  std::string text = error.what();
+  text = text.substr(0, text.find('\n'));
+  if (required && command.empty()) return {"which command? run, list, config, asm or disasm; see --help"};
+  if (required) return {fmt::format("{}{} is missing; see --help", command, text.substr(0, text.find(" is required")))};
+  return {text};
 }
 
 int run_main(int argc, char** argv) {
@@ -104,7 +128,7 @@ int run_main(int argc, char** argv) {
   std::vector<std::string> list_arguments;
   std::vector<std::string> settings;
   CLI::App* list = app.add_subcommand("list", "List platforms, workloads, keys, signals, instructions, formats or causes");
-  list->add_option("what", what, "platforms | workloads | keys | signals PLATFORM [GLOB…] | instructions | formats | causes")->required();
+  list->add_option("what", what, "platforms | workloads | keys | signals PLATFORM [GLOB…] | instructions | formats | causes");
   list->add_option("arguments", list_arguments, "Platform and globs, for signals");
   list->add_option("--set", settings, "Override a configuration key, KEY=VALUE")->type_name("KEY=VALUE")->take_all()->allow_extra_args(false);
   CLI::App* config = app.add_subcommand("config", "Print a platform's effective configuration, as YAML that can be run");
@@ -120,12 +144,13 @@ int run_main(int argc, char** argv) {
   disassemble_app->add_option("file", input, "Binary program or text")->required();
   disassemble_app->add_option("-o,--output", output, "Text file instead of stdout")->type_name("FILE");
 
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {   // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    throw ConfigError(parse_problem(app, error));
+    throw ConfigError(parse_problems(app, error));
   }
   const std::optional<LogLevel> parsed = parse_log_level(level);
   if (!parsed) {
@@ -160,6 +185,9 @@ int sc_main(int argc, char** argv) {
     return 2;
   } catch (const azulejo::OutputError& error) {
     std::fprintf(stderr, "azulejo: %s\n", error.what());
+    return 3;
+  } catch (const std::bad_alloc&) {
+    std::fputs("azulejo: not enough memory on this host; --data none needs much less\n", stderr);
     return 3;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "azulejo: internal error: %s\n", error.what());

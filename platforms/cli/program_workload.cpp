@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -46,10 +47,12 @@ class ProgramWorkload : public Workload {
 
   std::vector<std::string> describe() const override {
     std::string line = fmt::format("program  {}:", path_);
+    bool empty = true;
     for (std::size_t e = 0; e < kEngines; ++e) {
+      empty = empty && program_.code[e].empty();
       if (!program_.code[e].empty()) line += fmt::format(" {} {}", program_.code[e].size(), engine_name(static_cast<EngineId>(e)));
     }
-    return {line + " instructions"};
+    return {line + (empty ? " no instructions" : " instructions")};
   }
 
  private:
@@ -60,14 +63,16 @@ class ProgramWorkload : public Workload {
 }  // namespace
 
 Program read_program_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw ConfigError(path + ": is a directory; a program file is expected");
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError(fmt::format("{}: {}", path, std::strerror(errno)));
+  if (!file) throw ConfigError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   const std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (file.bad()) throw ConfigError(fmt::format("{}: cannot be read", path));
   const std::string_view magic = "AZLJPRG";
   if (bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0) {
     ProgramFileResult result = read_program(bytes);
-    if (!result.error.empty()) throw ConfigError(fmt::format("{}: {}", path, result.error));
+    if (!result.error.empty()) throw ConfigError(fmt::format("{}: damaged program: {}; assemble it again", path, result.error));
     return std::move(result.program);
   }
   AssemblyResult result = assemble(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));

@@ -2,9 +2,10 @@
 #include "platforms/cli/report.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 
 #include "platforms/cli/version.h"
 #include "tlm/common/units.h"
@@ -140,10 +141,14 @@ std::string hash_of(const std::string& text) {
   return fmt::format("{:016x}", hash);
 }
 
+// Not getrusage(): across exec() that keeps the peak of the process that started this one.
 std::uint64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  std::ifstream status("/proc/self/status");
+  const std::string key = "VmHWM:";
+  for (std::string line; std::getline(status, line);) {
+    if (line.compare(0, key.size(), key) == 0) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;   // in kB
+  }
+  return 0;
 }
 
 double utilization(const RunRecord& record, const Workload& workload) {
@@ -349,7 +354,10 @@ std::string build_summary(const RunRecord& record, Platform& platform, const Wor
                                                                record.check.first_mismatch)
                                                  : ""));
   } else {
-    line(fmt::format("check            none ({})", record.data == "none" ? "--data none moves no data" : "the run did not finish"));
+    const char* reason = record.data == "none"            ? "--data none moves no data"
+                         : record.end != RunEnd::Finished ? "the run did not finish"
+                                                          : "nothing to compare with";
+    line(fmt::format("check            none ({})", reason));
   }
   if (!record.injected.empty()) line(fmt::format("injected         {}", record.injected));
   if (record.fault_count > 0) {

@@ -7,8 +7,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <systemc>
 
+#include "platforms/cli/list_command.h"
 #include "platforms/cli/log.h"
 #include "platforms/cli/program_workload.h"
 #include "platforms/cli/progress.h"
@@ -89,7 +91,7 @@ PsumBitFlip read_inject(const std::string& text, std::uint64_t seed, bool keep_d
   }
   if (!ok) {
     problems.push_back(fmt::format("--inject: unknown {}; allowed: bitflip:psum or bitflip:psum:BIT with BIT from 0 to 31{}",
-                                   quote_word(text), did_you_mean(text, {"bitflip:psum"})));
+                                   quote_word(text), text.rfind(prefix + ":", 0) == 0 ? "" : did_you_mean(text, {prefix})));
   } else if (!keep_data) {
     problems.push_back("--inject needs --data full: without data there is no bit to flip");
   }
@@ -99,13 +101,43 @@ PsumBitFlip read_inject(const std::string& text, std::uint64_t seed, bool keep_d
   return flip;
 }
 
-// Runs `read` and keeps its problems for later.
+// Runs `read` and keeps its problems for later, each after `prefix`.
 template <class Read>
-void collect(std::vector<std::string>& problems, Read read) {
+bool collect(std::vector<std::string>& problems, Read read, const std::string& prefix = "") {
   try {
     read();
+    return true;
   } catch (const ConfigError& error) {
-    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    for (const std::string& problem : error.problems()) problems.push_back(prefix + problem);
+    return false;
+  }
+}
+
+struct NamedFile {
+  std::string option;
+  std::string path;
+};
+
+// Outputs that would overwrite each other or an input.
+void check_distinct(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs, std::vector<std::string>& problems) {
+  namespace fs = std::filesystem;
+  const auto same = [](const NamedFile& a, const NamedFile& b) {
+    std::error_code ignored;
+    if (a.path.empty() || b.path.empty()) return false;
+    if (fs::exists(a.path, ignored) && !fs::is_regular_file(a.path, ignored)) return false;   // /dev/null, a pipe
+    return fs::weakly_canonical(fs::absolute(a.path, ignored), ignored) == fs::weakly_canonical(fs::absolute(b.path, ignored), ignored);
+  };
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t j = i + 1; j < outputs.size(); ++j) {
+      if (!same(outputs[i], outputs[j])) continue;
+      problems.push_back(fmt::format("{} and {} name the same file {}; give each its own", outputs[i].option, outputs[j].option,
+                                     quote_word(outputs[i].path)));
+    }
+    for (const NamedFile& input : inputs) {
+      if (!same(outputs[i], input)) continue;
+      problems.push_back(fmt::format("{} {} would overwrite {}; give another name", outputs[i].option, quote_word(outputs[i].path),
+                                     input.option));
+    }
   }
 }
 
@@ -119,7 +151,7 @@ int run_command(const RunArguments& arguments) {
   };
   note(one_of("--data", arguments.data, {"full", "none"}));
   if (!arguments.stop_on.empty()) note(one_of("--stop-on", arguments.stop_on, {"fault"}));
-  const bool keep_data = arguments.data == "full";
+  const bool keep_data = arguments.data != "none";
   const std::uint64_t seed = read_seed(arguments.seed, problems);
   RunLimits limits;
   if (!arguments.until.empty()) {
@@ -127,13 +159,14 @@ int run_command(const RunArguments& arguments) {
     if (!until.ok) {
       problems.push_back("--until: " + until.error);
     } else if (until.value == 0) {
-      problems.push_back("--until: 0; a time above zero");
+      problems.push_back(fmt::format("--until: {} is no time above zero", quote_word(arguments.until)));
     }
     limits.until = until.value;
   }
   const PsumBitFlip flip = read_inject(arguments.inject, seed, keep_data, problems);
-  for (const std::string* path : {&arguments.report, &arguments.trace, &arguments.wave}) {
-    if (!path->empty()) collect(problems, [&] { check_writable(*path); });
+  const std::vector<NamedFile> outputs = {{"--report", arguments.report}, {"--trace", arguments.trace}, {"--wave", arguments.wave}};
+  for (const NamedFile& output : outputs) {
+    if (!output.path.empty()) collect(problems, [&] { check_writable(output.path); }, output.option + " ");
   }
   if (!arguments.wave_scopes.empty() && arguments.wave.empty()) problems.push_back("--wave-scope needs --wave FILE");
   const bool vcd = arguments.wave.size() > 4 && arguments.wave.compare(arguments.wave.size() - 4, 4, ".vcd") == 0;
@@ -141,13 +174,27 @@ int run_command(const RunArguments& arguments) {
     problems.push_back(fmt::format("--wave: {} is no .vcd file, the format that is written", quote_word(arguments.wave)));
   }
   note(one_of("workload", arguments.workload, {"gemm", "program"}));
+  std::vector<NamedFile> all_outputs = outputs;
+  all_outputs.push_back({"--out", arguments.gemm.out});
+  const std::vector<NamedFile> inputs = {{"--a", arguments.gemm.a},
+                                         {"--b", arguments.gemm.b},
+                                         {"the program", arguments.program_file},
+                                         {"the platform", arguments.platform}};
+  check_distinct(all_outputs, inputs, problems);
   PlatformConfig config;
-  collect(problems, [&] { config = load_platform(arguments.platform, arguments.settings); });
+  const bool known = collect(problems, [&] { config = load_platform(arguments.platform, arguments.settings); });
+  std::unique_ptr<Workload> workload;
+  if (arguments.workload == "program") {
+    collect(problems, [&] { workload = make_program(arguments.program_file); });
+  } else if (known) {
+    collect(problems, [&] { workload = make_gemm(arguments.gemm, config, keep_data, seed); });
+  }
   if (!problems.empty()) throw ConfigError(problems);
 
-  const std::unique_ptr<Workload> workload = arguments.workload == "gemm"
-                                                 ? make_gemm(arguments.gemm, config, keep_data, seed)
-                                                 : make_program(arguments.program_file);
+  // From here on files are written: a signal ends the run cleanly.
+  stop_requested = 0;
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
 
   // The sinks come first: what they refuse is refused before anything is built.
   std::unique_ptr<TraceFile> trace;
@@ -174,20 +221,13 @@ int run_command(const RunArguments& arguments) {
   instruments.faults = &faults;
   platform.attach(instruments);
   if (wave && !wave->unmatched_scopes().empty()) {
-    for (const std::string& scope : wave->unmatched_scopes()) {
-      problems.push_back(fmt::format("--wave-scope: {} matches no signal; `azulejo list signals {}` lists them",
-                                     quote_word(scope), arguments.platform));
-    }
-    throw ConfigError(problems);
+    throw ConfigError(unmatched_signals("--wave-scope", platform, wave->unmatched_scopes()));
   }
   sc_core::sc_start(sc_core::SC_ZERO_TIME);   // elaborates: sockets are bound from here on
   log(LogLevel::Info, "loading");
   workload->start(platform);
 
   log(LogLevel::Info, "running");
-  stop_requested = 0;
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
   RunRecord record;
   {
     Progress progress(!arguments.quiet);
@@ -215,7 +255,6 @@ int run_command(const RunArguments& arguments) {
   if (record.end == RunEnd::Finished && keep_data) {
     log(LogLevel::Info, "checking");
     record.check = workload->check(platform);
-    workload->write_outputs();
   }
   record.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - host_start).count();
 
@@ -227,6 +266,7 @@ int run_command(const RunArguments& arguments) {
       status = 3;
     }
   };
+  if (record.check.done) write([&] { workload->write_outputs(); });
   if (trace) write([&] { trace->close(); });
   if (wave) write([&] { wave->close(); });
   if (!arguments.report.empty()) {

@@ -48,13 +48,13 @@ RunEnd run_simulation(const RunLimits& limits, const std::function<bool()>& fini
     if (!sc_core::sc_pending_activity()) return finished() ? RunEnd::Finished : RunEnd::Deadlock;
     // Time stays at the last event when the next one lies beyond the slice: a slice reaches at least that far.
     Femtoseconds step = std::max<Femtoseconds>(slice, sc_core::sc_time_to_pending_activity().value());
-    if (limits.until != 0) {
-      if (now_fs() + step >= limits.until) {
-        sc_core::sc_start(to_sc_time(limits.until - now_fs()), sc_core::SC_RUN_TO_TIME);
-        if (limits.fault != nullptr && *limits.fault) return RunEnd::Fault;
-        const bool done = !sc_core::sc_pending_activity() && finished();
-        return done ? RunEnd::Finished : RunEnd::Until;
-      }
+    if (limits.until != 0 && now_fs() + step >= limits.until) {
+      // Without events left, time stays at the last one: a limit beyond the end changes nothing.
+      sc_core::sc_start(to_sc_time(limits.until - now_fs()), sc_core::SC_EXIT_ON_STARVATION);
+      if (limits.fault != nullptr && *limits.fault) return RunEnd::Fault;
+      if (!sc_core::sc_pending_activity()) return finished() ? RunEnd::Finished : RunEnd::Deadlock;
+      if (now_fs() < limits.until) sc_core::sc_start(to_sc_time(limits.until - now_fs()), sc_core::SC_RUN_TO_TIME);
+      return RunEnd::Until;
     }
     const auto before = clock::now();
     sc_core::sc_start(to_sc_time(step), sc_core::SC_EXIT_ON_STARVATION);

@@ -153,6 +153,11 @@ void Engine::step() {
 
   Femtoseconds next = completions_.empty() ? ~Femtoseconds{0} : completions_.top().time;
   if (state_ == State::WaitTime) next = std::min(next, resume_at_);
+  // A waiting engine may still compute; the end of that shows in the waves only.
+  const bool computing = attribution_.cursor() > now;
+  wave_busy_ = computing ? 1 : 0;
+  if (!computing && state_ == State::WaitSemaphore) wave_state_ = reason_name(program_[pc_].wait.reason);
+  if (computing && instruments_.wave != &WaveSink::none()) next = std::min(next, attribution_.cursor());
   if (next != ~Femtoseconds{0}) wake_.notify(to_sc_time(next - now));
 }
 
@@ -223,7 +228,7 @@ void Engine::run(Femtoseconds now) {
       charge(Cause::Compute, started.end);
     }
     advance(pc_ + 1);
-    if (started.next_issue > now) return wait_until(started.next_issue, Cause::Compute);
+    if (started.next_issue > now) return wait_until(started.next_issue, started.end != 0 ? Cause::Compute : Cause::LoadStationary);
   }
 }
 

@@ -6,13 +6,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
+#include <vector>
 
 namespace azulejo {
 
 class SparseMemory {
  public:
+  SparseMemory() = default;
+  ~SparseMemory();
+  SparseMemory(const SparseMemory&) = delete;
+  SparseMemory& operator=(const SparseMemory&) = delete;
+
   void read(std::uint64_t address, std::uint8_t* data, std::uint64_t bytes) const;
   void write(std::uint64_t address, const std::uint8_t* data, std::uint64_t bytes);
 
@@ -20,9 +25,12 @@ class SparseMemory {
 
  private:
   static constexpr std::uint64_t kChunk = 64 << 10;
-  const std::uint8_t* find(std::uint64_t chunk) const;
+  static constexpr std::uint64_t kSlab = 64 << 20;   // mapped at once; the host backs what is touched
+  std::uint8_t* new_chunk();
 
-  std::unordered_map<std::uint64_t, std::unique_ptr<std::uint8_t[]>> chunks_;
+  std::unordered_map<std::uint64_t, std::uint8_t*> chunks_;
+  std::vector<std::uint8_t*> slabs_;
+  std::uint64_t slab_used_ = kSlab;
 };
 
 }  // namespace azulejo

@@ -15,9 +15,9 @@ namespace azulejo {
 // Where a memory's partitions lie on the host. `base` null: no data is kept.
 struct TileStore {
   std::uint8_t* base = nullptr;
-  std::uint64_t partition_size = 0;   // bytes
+  std::uint64_t stride = 0;   // bytes from one partition to the next
 
-  std::uint8_t* partition(std::uint32_t index) const { return base + index * partition_size; }
+  std::uint8_t* partition(std::uint32_t index) const { return base + index * stride; }
 };
 
 // free_size() elements of partition `start_partition + p` of the tile, as FP32 in access-pattern order.

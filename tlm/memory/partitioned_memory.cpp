@@ -63,8 +63,9 @@ PartitionedMemory::PartitionedMemory(const sc_core::sc_module_name& name, const 
       config_(config),
       space_(space),
       address_stride_(address_stride),
+      host_stride_(config.partition_size + 64),
       // calloc: the pages stay unmapped until they are written.
-      data_(keep_data ? static_cast<std::uint8_t*>(std::calloc(config.partitions, config.partition_size)) : nullptr, &std::free),
+      data_(keep_data ? static_cast<std::uint8_t*>(std::calloc(config.partitions, host_stride_)) : nullptr, &std::free),
       port_of_engine_(kEngines, -1) {
   engine_target.register_nb_transport_fw(this, &PartitionedMemory::nb_transport_fw);
   engine_target.register_b_transport(this, &PartitionedMemory::engine_b_transport);
@@ -220,7 +221,7 @@ bool PartitionedMemory::get_direct_mem_ptr(int, tlm::tlm_generic_payload&, tlm::
   if (!data_) return false;
   dmi.set_dmi_ptr(data_.get());
   dmi.set_start_address(0);
-  dmi.set_end_address(config_.partitions * config_.partition_size - 1);
+  dmi.set_end_address(config_.partitions * host_stride_ - 1);
   dmi.allow_read_write();
   return true;
 }
@@ -230,7 +231,7 @@ bool PartitionedMemory::move_row(std::uint64_t address, std::uint8_t* data, std:
   const std::uint64_t offset = address % address_stride_;
   if (partition >= config_.partitions || offset + bytes > config_.partition_size) return false;
   if (!with_data || !data_) return true;
-  std::uint8_t* cell = data_.get() + partition * config_.partition_size + offset;
+  std::uint8_t* cell = data_.get() + partition * host_stride_ + offset;
   if (write) {
     std::memcpy(cell, data, bytes);
   } else {

@@ -27,7 +27,7 @@ namespace azulejo {
 class PartitionedMemory : public sc_core::sc_module {
  public:
   // One binding per engine; requests carry TileAccess. DMI is granted read/write over the whole memory: partition p
-  // starts at p * partition_size. Not granted without data.
+  // starts at p * (end + 1) / partitions. Not granted without data.
   tlm_utils::multi_passthrough_target_socket<PartitionedMemory> engine_target{"engine_target"};
   // Byte addresses p * address_stride + offset; StridedBurst supported; LT and debug.
   tlm_utils::simple_target_socket<PartitionedMemory> dma_target{"dma_target"};
@@ -76,6 +76,8 @@ class PartitionedMemory : public sc_core::sc_module {
   const PartitionedMemoryConfig config_;
   const MemorySpace space_;
   const std::uint64_t address_stride_;
+  const std::uint64_t host_stride_;                // bytes between partitions on the host: no power of two, so that a
+                                                   // column of partitions does not fall into one set of its caches
   const std::unique_ptr<std::uint8_t[], void (*)(void*)> data_;   // null without data; pages that nobody touches cost nothing
   std::vector<int> port_of_engine_;                // index into ports_, -1: a port of its own
   std::vector<Port> ports_;

@@ -189,7 +189,7 @@ void TensorEngine::multiply(const Instruction& instruction) {
   std::size_t stride = n;
   if (direct) {
     psum = reinterpret_cast<float*>(psum_.partition(dst.start_partition) + offset_of(dst));
-    stride = psum_.partition_size / sizeof(float);
+    stride = psum_.stride / sizeof(float);
   } else {
     result_.resize(shape.m * n);
     psum = result_.data();

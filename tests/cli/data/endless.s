@@ -1,0 +1,3 @@
+.engine tensor
+again:
+  compare_branch always, target=again
