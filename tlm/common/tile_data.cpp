@@ -40,6 +40,21 @@ void read_row(const TileStore& store, const TensorAccess& access, std::uint32_t 
   });
 }
 
+void read_tile(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, float* values,
+               bool flush_denormals) {
+  constexpr std::uint32_t kAhead = 6;          // rows; each lies in other pages, which no hardware prefetcher follows
+  constexpr std::size_t kLine = 64;
+  const std::size_t n = access.free_size();
+  const std::size_t row_bytes = access.contiguous() ? storage_bytes(access.format, n) : 0;
+  for (std::uint32_t p = 0; p < access.partitions; ++p) {
+    if (p + kAhead < access.partitions) {
+      const std::uint8_t* ahead = store.partition(access.start_partition + p + kAhead) + offset_bytes;
+      for (std::size_t byte = 0; byte < row_bytes; byte += kLine) __builtin_prefetch(ahead + byte);
+    }
+    read_row(store, access, offset_bytes, p, values + p * n, flush_denormals);
+  }
+}
+
 void write_row(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
                const float* values, const ConversionMode& mode, RandomLane* lane) {
   std::uint8_t* partition = store.partition(access.start_partition + p);

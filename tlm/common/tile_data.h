@@ -24,7 +24,11 @@ struct TileStore {
 void read_row(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p, float* values,
               bool flush_denormals);
 
-// The same elements written. `lane` as in encode_row().
+// All partitions of the tile, one row after another: values[p * free_size() + i].
+void read_tile(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, float* values,
+               bool flush_denormals);
+
+// The elements of read_row() written. `lane` as in encode_row().
 void write_row(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
                const float* values, const ConversionMode& mode, RandomLane* lane);
 

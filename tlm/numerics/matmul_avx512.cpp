@@ -41,6 +41,13 @@ AZULEJO_TARGET_AVX512 void block(const BlockArgs& args) {
     for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
   }
 
+  // The rows of the result lie in different pages; they are wanted when the chain ends.
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kVectors; ++v) __builtin_prefetch(args.result + r * args.result_stride + v * kLanes, 1);
+  }
+
   const float* left = args.left;
   const float* right = args.right;
   for (std::size_t i = 0; i < args.k; ++i) {

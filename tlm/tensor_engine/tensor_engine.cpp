@@ -134,10 +134,7 @@ Engine::Started TensorEngine::begin_load(const Instruction& instruction) {
   weights_.format = stationary.format;
   if (sbuf_.base != nullptr) {
     weights_.values.resize(std::size_t{weights_.k} * weights_.m);
-    for (std::uint32_t k = 0; k < weights_.k; ++k) {
-      read_row(sbuf_, stationary, offset_of(stationary), k, weights_.values.data() + std::size_t{k} * weights_.m,
-               config_.flush_denormals);
-    }
+    read_tile(sbuf_, stationary, offset_of(stationary), weights_.values.data(), config_.flush_denormals);
   }
   const std::uint64_t now = clock_.next_cycle(now_fs());
   load_free_ = now + config_.load_stationary_cycles;
@@ -175,9 +172,7 @@ void TensorEngine::multiply(const Instruction& instruction) {
   const std::size_t n = moving.free_size();
   const TileShape shape{weights_.k, weights_.m, n};
   moving_.resize(shape.k * n);
-  for (std::uint32_t k = 0; k < weights_.k; ++k) {
-    read_row(sbuf_, moving, offset_of(moving), k, moving_.data() + k * n, config_.flush_denormals);
-  }
+  read_tile(sbuf_, moving, offset_of(moving), moving_.data(), config_.flush_denormals);
   const bool accumulate = (instruction.flags & kFlagAccumulate) != 0;
   const bool stationary_one_zero = (instruction.flags & kFlagStationaryOneZero) != 0;
   const bool moving_one_zero = (instruction.flags & kFlagMovingOneZero) != 0;
@@ -193,7 +188,7 @@ void TensorEngine::multiply(const Instruction& instruction) {
   } else {
     result_.resize(shape.m * n);
     psum = result_.data();
-    for (std::uint32_t m = 0; accumulate && m < weights_.m; ++m) read_row(psum_, dst, offset_of(dst), m, psum + m * n, false);
+    if (accumulate) read_tile(psum_, dst, offset_of(dst), psum, false);
   }
   if (fp32) {
     matmul_fp32_passes(weights_.values.data(), shape.m, moving_.data(), n, shape, psum, stride, accumulate,
