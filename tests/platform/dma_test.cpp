@@ -213,7 +213,7 @@ TEST(Dma, QueuesOfOneEngineTakeTurnsPacketByPacket) {
 TEST(Dma, AFullRingHoldsTheTriggerUntilAPacketLeavesIt) {
   // Rings of 32 descriptors take four transfers of 8 rows an engine; the fifth waits until the slowest engine's first packet
   // is done.
-  Machine machine("trn1.2xlarge", {"dma.ring_entries=32", "dma.packet_descriptors=8"});
+  Machine machine("trn1.2xlarge", {"dma.ring_entries=32", "dma.packet_descriptors=8", "dma.outstanding_packets=1"});
   std::string text = ".engine sync\n";
   for (int i = 0; i < 5; ++i) text += "  dma_copy dst=sbuf(0, 0, 0) <128:0x40000>, src=hbm(0, 0) <128:64>, bytes=64  inc s0\n";
   machine.load(text + "  nop  inc s1\n");
@@ -298,7 +298,7 @@ TEST(Dma, ConvertsBetweenFormatsThroughFp32) {
   machine.load(R"(.engine sync
   dma_copy dst=sbuf(0, 0, 0) bf16, src=hbm(0, 0) fp32, bytes=32  inc s0
   dma_copy dst=sbuf(0, 1, 0) fp32, src=hbm(0, 4096) bf16, bytes=16  inc s1
-  dma_copy dst=sbuf(0, 2, 0) <4:16> fp32, src=hbm(0, 4096) <4:4> bf16, bytes=4  inc s1
+  dma_copy dst=sbuf(0, 2, 0) fp32 <4:16>, src=hbm(0, 4096) bf16 <4:4>, bytes=4  inc s1
 )");
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   EXPECT_TRUE(machine.faults().empty());

@@ -23,11 +23,10 @@ class Bench : public sc_core::sc_module {
     bool at_once = false;    // TLM_COMPLETED by the request itself
   };
 
-  explicit Bench(const HbmConfig& config, bool keep_data = true, bool end_resp_later = false)
-      : sc_module("bench"), hbm("hbm", config, keep_data), end_resp_later_(end_resp_later) {
+  Bench(const sc_core::sc_module_name& name, const HbmConfig& config, bool keep_data = true, bool end_resp_later = false)
+      : sc_module(name), hbm("hbm", config, keep_data), end_resp_later_(end_resp_later) {
     initiator.register_nb_transport_bw(this, &Bench::response);
     initiator.bind(hbm.target);
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
 
   PooledPayload& payload(tlm::tlm_command command, std::uint64_t address, unsigned char* data, std::uint32_t bytes) {
@@ -121,7 +120,8 @@ TEST(PayloadPool, GivesOutCleanPayloadsAndTakesEveryOneBack) {
 }
 
 TEST(Hbm, AnUnloadedAccessTakesItsTransferPlusTheLatency) {
-  Bench bench{HbmConfig{}};
+  Bench bench("bench", HbmConfig{});
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   bench.read(0, 0, 64);
   bench.run_to(1'000 * kNs);
   bench.read(1, 4096, 65'536);
@@ -134,7 +134,8 @@ TEST(Hbm, AnUnloadedAccessTakesItsTransferPlusTheLatency) {
 }
 
 TEST(Hbm, ManyRequestsAreServedInOrderAtThePeakBandwidth) {
-  Bench bench{HbmConfig{}};
+  Bench bench("bench", HbmConfig{});
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   for (int i = 0; i < 200; ++i) bench.read(i, static_cast<std::uint64_t>(i) * 8192, 4096, 0, static_cast<std::uint64_t>(i));
   bench.run();
   for (int i = 0; i < 200; ++i) {
@@ -148,7 +149,8 @@ TEST(Hbm, ManyRequestsAreServedInOrderAtThePeakBandwidth) {
 }
 
 TEST(Hbm, FirstComeFirstServedAcrossInstants) {
-  Bench bench{HbmConfig{}};
+  Bench bench("bench", HbmConfig{});
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   bench.read(0, 0, 65'536, 9);
   bench.run_to(1);
   bench.read(1, 0, 64, 1);   // a smaller key, but later
@@ -157,7 +159,8 @@ TEST(Hbm, FirstComeFirstServedAcrossInstants) {
 }
 
 TEST(Hbm, RequestsOfOneInstantAreOrderedByInitiatorAndSequence) {
-  Bench bench{HbmConfig{}};
+  Bench bench("bench", HbmConfig{});
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   bench.read(0, 0, 640, 3, 1);
   bench.read(1, 0, 320, 1, 8);
   bench.read(2, 0, 128, 1, 7);
@@ -176,7 +179,8 @@ TEST(Hbm, RequestsOfOneInstantAreOrderedByInitiatorAndSequence) {
 TEST(Hbm, ShortAndMisalignedAccessesCostWholeAccesses) {
   HbmConfig config;
   config.latency = 0;
-  Bench bench{config};
+  Bench bench("bench", config);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   struct Case {
     std::uint64_t address;
     std::uint32_t bytes;
@@ -197,7 +201,8 @@ TEST(Hbm, ShortAndMisalignedAccessesCostWholeAccesses) {
 }
 
 TEST(Hbm, RefusesWhatLiesOutsideAndWhatItCannotDo) {
-  Bench bench{HbmConfig{}};
+  Bench bench("bench", HbmConfig{});
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   const std::uint64_t capacity = std::uint64_t{16} << 30;
   std::vector<unsigned char> enables(64, 0xFF);
   bench.read(0, capacity - 64, 64);
@@ -229,7 +234,8 @@ TEST(Hbm, RefusesWhatLiesOutsideAndWhatItCannotDo) {
 TEST(Hbm, StridedBurstsGatherAndScatterTheirRows) {
   HbmConfig config;
   config.latency = 0;
-  Bench bench{config};
+  Bench bench("bench", config);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   std::vector<unsigned char> rows(3 * 16);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<unsigned char>(i + 1);
   PooledPayload& scatter = bench.payload(tlm::TLM_WRITE_COMMAND, 1024, rows.data(), 48);
@@ -254,7 +260,8 @@ TEST(Hbm, StridedBurstsGatherAndScatterTheirRows) {
 }
 
 TEST(Hbm, LooselyTimedAccessesAddTheirTimeToTheDelay) {
-  Bench bench{HbmConfig{}};
+  Bench bench("bench", HbmConfig{});
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   std::vector<unsigned char> data(4096, 0x3C);
   PooledPayload& write = bench.payload(tlm::TLM_WRITE_COMMAND, 0, data.data(), 4096);
   sc_core::sc_time delay = to_sc_time(5 * kNs);
@@ -276,7 +283,8 @@ TEST(Hbm, LooselyTimedAccessesAddTheirTimeToTheDelay) {
 }
 
 TEST(Hbm, DebugAccessesTakeNoTimeAndReachEveryByte) {
-  Bench bench{HbmConfig{}};
+  Bench bench("bench", HbmConfig{});
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   const std::uint64_t capacity = std::uint64_t{16} << 30;
   std::vector<unsigned char> data(100, 0x9A);
   PooledPayload& write = bench.payload(tlm::TLM_WRITE_COMMAND, capacity - 100, data.data(), 100);
@@ -296,7 +304,8 @@ TEST(Hbm, DebugAccessesTakeNoTimeAndReachEveryByte) {
 }
 
 TEST(Hbm, WithoutDataTheTimeIsTheSameAndNothingIsTouched) {
-  Bench bench(HbmConfig{}, false);
+  Bench bench("bench", HbmConfig{}, false);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   unsigned char* nothing = scratch_data(4096);
   PooledPayload& p = bench.payload(tlm::TLM_WRITE_COMMAND, 0, nothing, 4096);
   p.timing_only.set = true;
@@ -310,7 +319,8 @@ TEST(Hbm, WithoutDataTheTimeIsTheSameAndNothingIsTouched) {
 }
 
 TEST(Hbm, AnInitiatorOfFourPhasesEndsItsResponsesWhenItLikes) {
-  Bench bench(HbmConfig{}, true, true);
+  Bench bench("bench", HbmConfig{}, true, true);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   for (int i = 0; i < 5; ++i) bench.read(i, 0, 64, 0, static_cast<std::uint64_t>(i));
   bench.run();
   EXPECT_EQ(bench.responses.size(), 5u);

@@ -17,7 +17,7 @@ class BareEngine : public sc_core::sc_module {
  public:
   tlm_utils::simple_initiator_socket<BareEngine> initiator{"initiator"};
 
-  BareEngine(const char* name, EngineId id) : sc_module(name), id_(id) {
+  BareEngine(const sc_core::sc_module_name& name, EngineId id) : sc_module(name), id_(id) {
     initiator.register_nb_transport_bw(this, &BareEngine::response);
   }
 
@@ -71,11 +71,10 @@ class BareEngine : public sc_core::sc_module {
 
 class Bench : public sc_core::sc_module {
  public:
-  explicit Bench(const PartitionedMemoryConfig& config, MemorySpace space = MemorySpace::Sbuf)
-      : sc_module("bench"), memory("memory", config, space, space == MemorySpace::Psum ? 0x4000 : 0x4'0000, true) {
+  Bench(const sc_core::sc_module_name& name, const PartitionedMemoryConfig& config, MemorySpace space = MemorySpace::Sbuf)
+      : sc_module(name), memory("memory", config, space, space == MemorySpace::Psum ? 0x4000 : 0x4'0000, true) {
     for (BareEngine* engine : {&tensor, &vector, &scalar, &gpsimd}) engine->initiator.bind(memory.engine_target);
     dma.bind(memory.dma_target);
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
 
   // Checks one tile by loosely timed access.
@@ -136,7 +135,8 @@ TensorAccess tile(std::uint32_t start, std::uint32_t partitions, std::vector<Fre
 }
 
 TEST(PartitionedMemory, TheStartPartitionDependsOnTheNumberOfPartitions) {
-  Bench bench(sbuf_v2());
+  Bench bench("bench", sbuf_v2());
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   for (std::uint32_t count = 0; count <= 140; ++count) {
     for (std::uint32_t start = 0; start <= 140; ++start) {
       bool allowed = false;
@@ -155,7 +155,8 @@ TEST(PartitionedMemory, TheStartPartitionDependsOnTheNumberOfPartitions) {
 }
 
 TEST(PartitionedMemory, TilesEndAtTheLastByteOfThePartition) {
-  Bench bench(sbuf_v2());
+  Bench bench("bench", sbuf_v2());
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   const std::uint32_t size = 192 * 1024;
   EXPECT_EQ(bench.check(tile(0, 128, {{1, 16}}), TileRole::Read, size - 64), tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(bench.check(tile(0, 128, {{1, 16}}), TileRole::Read, size - 60), tlm::TLM_ADDRESS_ERROR_RESPONSE);
@@ -173,7 +174,8 @@ TEST(PartitionedMemory, TilesEndAtTheLastByteOfThePartition) {
 }
 
 TEST(PartitionedMemory, ElementsAreAlignedToTheirSize) {
-  Bench bench(sbuf_v2());
+  Bench bench("bench", sbuf_v2());
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   for (std::uint32_t offset = 0; offset < 8; ++offset) {
     EXPECT_EQ(bench.check(tile(0, 1, {{1, 4}}, Format::Fp32), TileRole::Read, offset) == tlm::TLM_OK_RESPONSE, offset % 4 == 0);
     EXPECT_EQ(bench.check(tile(0, 1, {{1, 4}}, Format::Bf16), TileRole::Read, offset) == tlm::TLM_OK_RESPONSE, offset % 2 == 0);
@@ -182,7 +184,8 @@ TEST(PartitionedMemory, ElementsAreAlignedToTheirSize) {
 }
 
 TEST(PartitionedMemory, AMatmulResultStaysInOneBankAndOthersNeedNot) {
-  Bench bench(psum_v2(), MemorySpace::Psum);
+  Bench bench("bench", psum_v2(), MemorySpace::Psum);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   for (std::uint32_t bank = 0; bank < 8; ++bank) {
     EXPECT_EQ(bench.check(tile(0, 128, {{1, 512}}), TileRole::MatmulWrite, bank * 2048), tlm::TLM_OK_RESPONSE) << bank;
     EXPECT_EQ(bench.check(tile(0, 128, {{1, 16}}), TileRole::MatmulWrite, bank * 2048 + 2048 - 64), tlm::TLM_OK_RESPONSE);
@@ -195,7 +198,8 @@ TEST(PartitionedMemory, AMatmulResultStaysInOneBankAndOthersNeedNot) {
 }
 
 TEST(PartitionedMemory, AccumulationFollowsTheLastWriterOfEveryWordAndPartition) {
-  Bench bench(psum_v2(), MemorySpace::Psum);
+  Bench bench("bench", psum_v2(), MemorySpace::Psum);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   const auto accumulate = [&](const TensorAccess& t, std::uint32_t offset = 0) { return bench.check(t, TileRole::MatmulAccumulate, offset); };
   const TensorAccess whole = tile(0, 128, {{1, 16}});
   EXPECT_EQ(accumulate(whole), tlm::TLM_COMMAND_ERROR_RESPONSE);                                     // never written
@@ -220,7 +224,8 @@ TEST(PartitionedMemory, AccumulationFollowsTheLastWriterOfEveryWordAndPartition)
 }
 
 TEST(PartitionedMemory, ADmaWriteIntoPsumIsNoMatmulEither) {
-  Bench bench(psum_v2(), MemorySpace::Psum);
+  Bench bench("bench", psum_v2(), MemorySpace::Psum);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   EXPECT_EQ(bench.check(tile(0, 128, {{1, 16}}), TileRole::MatmulWrite), tlm::TLM_OK_RESPONSE);
   std::vector<unsigned char> data(4, 1);
   EXPECT_EQ(bench.move(tlm::TLM_WRITE_COMMAND, 5 * 0x4000 + 8, data), tlm::TLM_OK_RESPONSE);
@@ -230,7 +235,8 @@ TEST(PartitionedMemory, ADmaWriteIntoPsumIsNoMatmulEither) {
 TEST(PartitionedMemory, EnginesThatShareAPortTakeTurnsByTheirNumber) {
   for (const bool vector_first : {true, false}) {
     in_child([vector_first] {
-      Bench bench(sbuf_v2());
+      Bench bench("bench", sbuf_v2());
+      sc_core::sc_start(sc_core::SC_ZERO_TIME);
       const auto ask = [&](BareEngine& engine, Femtoseconds occupancy) { EXPECT_FALSE(engine.request(occupancy)); };
       if (vector_first) ask(bench.vector, 1'000);
       ask(bench.gpsimd, 300);
@@ -257,7 +263,8 @@ TEST(PartitionedMemory, EnginesThatShareAPortTakeTurnsByTheirNumber) {
 }
 
 TEST(PartitionedMemory, ARefusedRequestDoesNotHoldThePort) {
-  Bench bench(sbuf_v2());
+  Bench bench("bench", sbuf_v2());
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   EXPECT_TRUE(bench.vector.request(1'000, 129));
   EXPECT_EQ(bench.vector.status, tlm::TLM_BURST_ERROR_RESPONSE);
   EXPECT_FALSE(bench.gpsimd.request(300));
@@ -267,7 +274,8 @@ TEST(PartitionedMemory, ARefusedRequestDoesNotHoldThePort) {
 }
 
 TEST(PartitionedMemory, WithoutSharedPortsNobodyWaits) {
-  Bench bench({128, 224 * 1024, 1, {}});
+  Bench bench("bench", PartitionedMemoryConfig{128, 224 * 1024, 1, {}});
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   EXPECT_TRUE(bench.gpsimd.request(1'000));
   EXPECT_TRUE(bench.vector.request(1'000));
   EXPECT_TRUE(bench.scalar.request(1'000));
@@ -278,7 +286,8 @@ TEST(PartitionedMemory, WithoutSharedPortsNobodyWaits) {
 }
 
 TEST(PartitionedMemory, DmaAccessesMoveRowsOfPartitionsAndStayInside) {
-  Bench bench(sbuf_v2());
+  Bench bench("bench", sbuf_v2());
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   std::vector<unsigned char> rows(3 * 8);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<unsigned char>(i + 1);
   EXPECT_EQ(bench.move(tlm::TLM_WRITE_COMMAND, 126 * 0x4'0000 + 100, rows, 3, 0x4'0000), tlm::TLM_ADDRESS_ERROR_RESPONSE);
