@@ -77,7 +77,7 @@ Json queues_json(Platform& platform) {
     const NeuronCore& core = platform.core(c);
     for (std::size_t e = 0; e < core.dma.size(); ++e) {
       const DmaEngine& engine = core.dma.engine(e);
-      for (std::uint32_t q = 0; q < kDmaQueues; ++q) {
+      for (std::uint32_t q = 0; q < engine.queues(); ++q) {
         const Attribution* attribution = engine.queue_attribution(q);
         if (attribution == nullptr) continue;
         queues.push_back({{"path", fmt::format("{}.queue{}", engine.name(), q)}, {"attribution", attribution_json(*attribution)}});
@@ -354,9 +354,10 @@ std::string build_summary(const RunRecord& record, Platform& platform, const Wor
                                                                record.check.first_mismatch)
                                                  : ""));
   } else {
-    const char* reason = record.data == "none"            ? "--data none moves no data"
-                         : record.end != RunEnd::Finished ? "the run did not finish"
-                                                          : "nothing to compare with";
+    std::string reason = "nothing to compare with";
+    if (record.data == "none") reason = "--data none moves no data";
+    if (record.end != RunEnd::Finished) reason = "the run did not finish";
+    if (!record.check.no_check.empty()) reason = record.check.no_check;
     line(fmt::format("check            none ({})", reason));
   }
   if (!record.injected.empty()) line(fmt::format("injected         {}", record.injected));

@@ -266,7 +266,7 @@ int run_command(const RunArguments& arguments) {
       status = 3;
     }
   };
-  if (record.check.done) write([&] { workload->write_outputs(); });
+  if (record.end == RunEnd::Finished && keep_data) write([&] { workload->write_outputs(); });
   if (trace) write([&] { trace->close(); });
   if (wave) write([&] { wave->close(); });
   if (!arguments.report.empty()) {

@@ -18,6 +18,7 @@ struct CheckResult {
   std::uint64_t max_ulp = 0;
   bool sampled = false;
   std::string first_mismatch;      // place and both values; empty if none
+  std::string no_check;            // why there was nothing to compare with, if so
 };
 
 // Operations that the workload asked for, for rates and utilization.

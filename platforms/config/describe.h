@@ -51,7 +51,6 @@ void describe(V& v, TensorEngineConfig& c) {
   v.integer("matmul_start_cycles", c.matmul_start_cycles, "start of each matmul that nothing hides");
   v.integer("load_stationary_cycles", c.load_stationary_cycles, "weight load, behind the running matmul");
   v.integer("issue_cycles", c.issue_cycles, "cycles of each of the sequencer's own instructions");
-  v.flag("flush_denormals", c.flush_denormals, "subnormal operands and results become zero");
 }
 
 template <class V>
@@ -62,8 +61,6 @@ void describe(V& v, VectorEngineConfig& c) {
   v.integer("issue_cycles", c.issue_cycles, "cycles of each of the sequencer's own instructions");
   v.word("rounding", c.rounding, rounding_words(), "of outputs narrower than FP32");
   v.word("random_source", c.random_source, random_source_words(), "generator behind stochastic rounding and rng");
-  v.integer("seed", c.seed, "of the rounding lanes; --seed sets it");
-  v.flag("flush_denormals", c.flush_denormals, "subnormal operands and results become zero");
 }
 
 template <class V>
@@ -106,6 +103,7 @@ void describe(V& v, HbmConfig& c) {
 template <class V>
 void describe(V& v, NeuronCoreConfig& c) {
   v.word("generation", c.generation, generation_words(), "decides instructions, formats and their costs");
+  v.flag("flush_denormals", c.flush_denormals, "subnormal operands and results of the engines become zero");
   v.group("tensor_engine", c.tensor_engine, "the tensor engine");
   v.group("vector_engine", c.vector_engine, "the vector engine");
   v.group("scalar_engine", c.scalar_engine, "the scalar engine");

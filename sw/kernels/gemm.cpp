@@ -19,9 +19,9 @@ using nki::TilePool;
 // load.
 constexpr EngineId kLoadTrigger = EngineId::Sync;
 constexpr EngineId kStoreTrigger = EngineId::Scalar;
-constexpr std::uint8_t kStationaryQueue = 0;
-constexpr std::uint8_t kMovingQueue = 1;
-constexpr std::uint8_t kStoreQueue = 2;
+constexpr std::uint32_t kStationaryQueue = 0;
+constexpr std::uint32_t kMovingQueue = 1;
+constexpr std::uint32_t kStoreQueue = 2;
 
 constexpr std::uint32_t kBasicBuffers = 64;    // tiles in flight that more SBUF would not make faster
 constexpr std::uint32_t kOutBuffers = 4;
@@ -65,13 +65,17 @@ class Gemm {
   }
 
  private:
+  // A core with fewer queues shares them.
+  std::uint8_t queue(std::uint32_t index) const { return static_cast<std::uint8_t>(index % kernel_.target().dma_queues); }
+
   std::uint64_t row_bytes(Format format, std::uint64_t cols) const { return storage_bytes(format, cols); }
 
   Tile load_stationary(TilePool& pool, std::uint32_t kt, std::uint32_t mt, std::uint32_t m_count) {
     const Span k = span(shape_.k, kGemmTileK, kt, 1);
     const Span m = span(shape_.m, kGemmTileM, mt, m_count);
     const Tile tile = kernel_.tile(pool, k.size, m.size, options_.type);
-    kernel_.dma_copy(tile, HbmView{&tensors_.a, k.first, m.first, k.size, m.size}, kLoadTrigger, kStationaryQueue);
+    kernel_.dma_copy(tile, HbmView{&tensors_.a, k.first, m.first, k.size, m.size}, kLoadTrigger,
+                     queue(kStationaryQueue));
     return tile;
   }
 
@@ -79,14 +83,15 @@ class Gemm {
     const Span k = span(shape_.k, kGemmTileK, kt, 1);
     const Span n = span(shape_.n, kGemmTileN, nt, n_count);
     const Tile tile = kernel_.tile(pool, k.size, n.size, options_.type);
-    kernel_.dma_copy(tile, HbmView{&tensors_.b, k.first, n.first, k.size, n.size}, kLoadTrigger, kMovingQueue);
+    kernel_.dma_copy(tile, HbmView{&tensors_.b, k.first, n.first, k.size, n.size}, kLoadTrigger, queue(kMovingQueue));
     return tile;
   }
 
   void store(const Tile& out, std::uint32_t mt, std::uint32_t nt, std::uint32_t n_count) {
     const Span m = span(shape_.m, kGemmTileM, mt, 1);
     const Span n = span(shape_.n, kGemmTileN, nt, n_count);
-    kernel_.dma_copy(HbmView{&tensors_.c, m.first, n.first, m.size, n.size}, out, kStoreTrigger, kStoreQueue);
+    kernel_.dma_copy(HbmView{&tensors_.c, m.first, n.first, m.size, n.size}, out, kStoreTrigger,
+                     queue(kStoreQueue));
   }
 
   Tile psum_tile(std::uint32_t mt, std::uint32_t nt) {
@@ -298,6 +303,14 @@ std::optional<GemmTiling> parse_tiling(std::string_view name) {
 }
 
 GemmPlan plan_gemm(const Target& target, const GemmShape& shape, const GemmOptions& options) {
+  if (target.array_rows < kGemmTileK || target.array_cols < kGemmTileM || target.max_moving < kGemmTileN) {
+    throw KernelError(fmt::format("gemm multiplies tiles of {} x {} x {}; the array takes {} x {} x {}", kGemmTileK, kGemmTileM,
+                                  kGemmTileN, target.array_rows, target.array_cols, target.max_moving));
+  }
+  if (target.psum_partition_size / target.psum_banks < kGemmTileN * sizeof(float)) {
+    throw KernelError(fmt::format("a result row of {} FP32 values takes {} bytes; a PSUM bank has {} per partition", kGemmTileN,
+                                  kGemmTileN * sizeof(float), target.psum_partition_size / target.psum_banks));
+  }
   GemmPlan plan;
   plan.m_tiles = tiles(shape.m, kGemmTileM);
   plan.k_tiles = tiles(shape.k, kGemmTileK);

@@ -271,9 +271,9 @@ void Kernel::transfer(Instruction instruction, const Tile& tile, bool tile_is_de
   if (synchronisation_ == Synchronisation::Automatic) {
     const std::uint32_t number = transfers_[engine]++;
     ticket.semaphore = static_cast<std::uint8_t>(kFirstRing + engine * kRingSemaphores + number % kRingSemaphores);
-    ticket.value = kDmaEngines * (number / kRingSemaphores + 1);
+    ticket.value = target_.dma_engines * (number / kRingSemaphores + 1);
     if (number >= kRingSemaphores) {
-      dma_waits_.push_back({{ticket.semaphore, ticket.value - kDmaEngines}, WaitReason::DmaOrder});
+      dma_waits_.push_back({{ticket.semaphore, ticket.value - target_.dma_engines}, WaitReason::DmaOrder});
     }
     instruction.update = {UpdateOp::Increment, UpdateTiming::Complete, ticket.semaphore, 0};
   }

@@ -28,6 +28,11 @@ struct Target {
   std::uint64_t sbuf_partition_size = 0;      // bytes
   std::uint64_t psum_partition_size = 0;
   std::uint32_t psum_banks = 8;
+  std::uint32_t array_rows = 128;             // largest K, M and N of one matmul
+  std::uint32_t array_cols = 128;
+  std::uint32_t max_moving = 512;
+  std::uint32_t dma_engines = kDmaEngines;    // semaphore increments of one transfer
+  std::uint32_t dma_queues = kDmaQueues;
 };
 
 // Semaphores::Automatic inserts waits from the hazards of tiles; Manual records what the author writes and nothing else.

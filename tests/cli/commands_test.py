@@ -10,7 +10,7 @@ import subprocess
 from cli_support import CliTest, DATA, ROOT, TRN1, causes, main, size, tool
 
 PLATFORMS = ("trn1.2xlarge", "trn2.3xlarge")
-SETTINGS = ["--set", "hbm.bandwidth=100 GB/s", "--set", "tensor_engine.flush_denormals=true", "--set",
+SETTINGS = ["--set", "hbm.bandwidth=100 GB/s", "--set", "nc.flush_denormals=true", "--set",
             "chip0.nc1.tensor_engine.clock=1 GHz", "--set", "chip0.hbm1.latency=7.5 ns", "--set",
             "psum.shared_ports=[[tensor, vector], [scalar, gpsimd]]"]
 

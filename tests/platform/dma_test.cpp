@@ -327,12 +327,14 @@ TEST(Dma, ATriggerTakesItsEngineOneIssueCycle) {
   EXPECT_EQ(machine.semaphore_changes(0).at(0).time, edge(2, 1'400'000'000));
 }
 
-TEST(Dma, FewerEnginesStillAdd16) {
-  // A finished transfer is always +16 (NKI DMA overview); programs rely on it.
+TEST(Dma, EachOfTheConfiguredEnginesAddsOne) {
   Machine machine("trn1.2xlarge", {"dma.engines=8"});
-  machine.load(".engine sync\n  dma_copy dst=sbuf(0, 0, 0) <128:0x40000>, src=hbm(0, 0) <128:64>, bytes=64  inc s0\n");
+  machine.load(".engine sync\n  dma_copy dst=sbuf(0, 0, 0) <128:0x40000>, src=hbm(0, 0) <128:64>, bytes=64  inc s0\n"
+               "  dma_copy dst=sbuf(0, 0, 0) <2:0x40000>, src=hbm(0, 0) <3:64>, bytes=64  inc s1\n");
   ASSERT_EQ(machine.run(), RunEnd::Finished);
-  EXPECT_EQ(machine.semaphore(0), 16u);
+  EXPECT_EQ(machine.semaphore(0), 8u);
+  EXPECT_EQ(machine.faults().size(), 1u);
+  EXPECT_EQ(machine.semaphore(1), 8u);   // a refused transfer as well, so that nobody waits for ever
 }
 
 }  // namespace

@@ -354,7 +354,7 @@ TEST(Starvation, OfPsumIsChargedToPsumSpace) {
 }
 
 TEST(Starvation, OfASlowVectorEngineIsChargedToPsumSpace) {
-  expect_starved({"vector_engine.clock=20 MHz", "psum.banks=4", "psum.partition_size=8 KiB"}, GemmTiling::Hoist, EngineId::Tensor, Cause::PsumSpace);
+  expect_starved({"vector_engine.clock=5 MHz", "psum.banks=4", "psum.partition_size=8 KiB"}, GemmTiling::Hoist, EngineId::Tensor, Cause::PsumSpace);
 }
 
 TEST(Starvation, OfSbufIsChargedToSbufSpaceOnTheEngineThatLoads) {

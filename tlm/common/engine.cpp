@@ -172,7 +172,11 @@ void Engine::retire_due(Femtoseconds now) {
 void Engine::run(Femtoseconds now) {
   while (state_ == State::Ready) {
     if (pc_ >= program_.size()) {
-      if (last_complete_ > now) return wait_until(last_complete_, Cause::Compute);
+      if (last_complete_ > now) {
+        const Femtoseconds from = std::max(now, attribution_.cursor());
+        if (instruments_.trace->enabled()) instruments_.trace->span(track_, "drain", from, last_complete_, "", "");
+        return wait_until(last_complete_, Cause::Compute);
+      }
       engine_stats_.finished_at = now;
       return set_state(State::Finished, Cause::Finished);
     }

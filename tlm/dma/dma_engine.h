@@ -58,6 +58,7 @@ class DmaEngine : public sc_core::sc_module {
   // Adds rows [first_row, first_row + rows) of the request to its queue, now. No rows: only the semaphore update, in order.
   void push(const DmaRequest& request, std::uint64_t first_row, std::uint64_t rows);
 
+  std::uint32_t queues() const { return config_.queues; }
   bool idle() const { return outstanding_shares_ == 0; }
   const Stats& stats() const { return stats_; }
   const Attribution& attribution() const { return attribution_; }

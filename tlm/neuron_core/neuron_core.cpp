@@ -6,12 +6,22 @@
 #include "tlm/isa/address_map.h"
 
 namespace azulejo {
+namespace {
+
+// The configuration of an engine with the core's rule for denormals.
+template <class EngineConfiguration>
+EngineConfiguration in_core(EngineConfiguration engine, const NeuronCoreConfig& core) {
+  engine.flush_denormals = core.flush_denormals;
+  return engine;
+}
+
+}  // namespace
 
 NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreConfig& config, std::uint32_t chip_core,
                        std::uint32_t first_initiator, bool keep_data)
     : sc_module(name),
-      tensor_engine("tensor_engine", config.tensor_engine),
-      vector_engine("vector_engine", config.vector_engine),
+      tensor_engine("tensor_engine", in_core(config.tensor_engine, config)),
+      vector_engine("vector_engine", in_core(config.vector_engine, config)),
       scalar_engine("scalar_engine", EngineId::Scalar, config.scalar_engine),
       gpsimd_engine("gpsimd_engine", EngineId::GpSimd, config.gpsimd_engine),
       sync_engine("sync_engine", EngineId::Sync, config.sync_engine),

@@ -16,7 +16,7 @@ struct TensorEngineConfig {
   std::uint32_t matmul_start_cycles = 64;       // start of each matmul that nothing hides
   std::uint32_t load_stationary_cycles = 128;   // weight load, behind the running matmul
   std::uint32_t issue_cycles = 1;               // sequencer's own instructions
-  bool flush_denormals = false;
+  bool flush_denormals = false;                 // set by the core
 };
 
 std::vector<std::string> validate(const TensorEngineConfig& config);

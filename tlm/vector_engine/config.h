@@ -18,8 +18,8 @@ struct VectorEngineConfig {
   std::uint32_t issue_cycles = 1;            // sequencer's own instructions
   Rounding rounding = Rounding::NearestEven; // of outputs narrower than FP32
   RandomSource random_source = RandomSource::Lfsr;
-  std::uint64_t seed = 0;                    // of the rounding lanes; set from --seed
-  bool flush_denormals = false;
+  std::uint64_t seed = 0;                    // of the rounding lanes; set by the platform
+  bool flush_denormals = false;              // set by the core
 };
 
 std::vector<std::string> validate(const VectorEngineConfig& config);
