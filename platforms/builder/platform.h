@@ -2,10 +2,9 @@
 // A whole platform from its configuration: host and chips, bound in the order of the data path.
 #pragma once
 
-#include <systemc>
-
 #include <memory>
 #include <string>
+#include <systemc>
 #include <vector>
 
 #include "platforms/config/platform_config.h"

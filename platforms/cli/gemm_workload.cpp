@@ -24,29 +24,41 @@ using kernels::GemmPlan;
 using kernels::GemmShape;
 using kernels::GemmTensors;
 
-constexpr std::uint64_t kMaxSize = 1ULL << 24;   // of one dimension; a matrix of that width no longer fits any HBM stack
+constexpr std::uint64_t kMaxSize = 1ULL << 24;  // of one dimension; a matrix of that width no longer fits any HBM stack
 
 // Element types that the workload multiplies, and those it delivers.
-const std::vector<Format> kTypes = {Format::Bf16, Format::Fp16, Format::Fp32, Format::Tf32, Format::E4M3, Format::E5M2,
-                                    Format::E3M4, Format::Int8};
-const std::vector<Format> kOutTypes = {Format::Bf16, Format::Fp16, Format::Fp32, Format::E4M3, Format::E5M2, Format::E3M4};
+const std::vector<Format> kTypes = {Format::Bf16, Format::Fp16, Format::Fp32, Format::Tf32,
+                                    Format::E4M3, Format::E5M2, Format::E3M4, Format::Int8};
+const std::vector<Format> kOutTypes = {Format::Bf16, Format::Fp16, Format::Fp32,
+                                       Format::E4M3, Format::E5M2, Format::E3M4};
 
 golden::ElementType golden_type(Format format) {
   switch (format) {
-    case Format::Fp32: return golden::ElementType::Fp32;
-    case Format::Tf32: return golden::ElementType::Tf32;
-    case Format::Fp16: return golden::ElementType::Fp16;
-    case Format::E4M3: return golden::ElementType::E4M3;
-    case Format::E4M3FN: return golden::ElementType::E4M3FN;
-    case Format::E5M2: return golden::ElementType::E5M2;
-    case Format::E3M4: return golden::ElementType::E3M4;
-    case Format::Int8: return golden::ElementType::Int8;
-    default: return golden::ElementType::Bf16;
+    case Format::Fp32:
+      return golden::ElementType::Fp32;
+    case Format::Tf32:
+      return golden::ElementType::Tf32;
+    case Format::Fp16:
+      return golden::ElementType::Fp16;
+    case Format::E4M3:
+      return golden::ElementType::E4M3;
+    case Format::E4M3FN:
+      return golden::ElementType::E4M3FN;
+    case Format::E5M2:
+      return golden::ElementType::E5M2;
+    case Format::E3M4:
+      return golden::ElementType::E3M4;
+    case Format::Int8:
+      return golden::ElementType::Int8;
+    default:
+      return golden::ElementType::Bf16;
   }
 }
 
-std::string unknown_word(const std::string& option, const std::string& word, const std::vector<std::string_view>& allowed) {
-  return fmt::format("{}: unknown {}; allowed: {}{}", option, quote_word(word), join_words(allowed), did_you_mean(word, allowed));
+std::string unknown_word(const std::string& option, const std::string& word,
+                         const std::vector<std::string_view>& allowed) {
+  return fmt::format("{}: unknown {}; allowed: {}{}", option, quote_word(word), join_words(allowed),
+                     did_you_mean(word, allowed));
 }
 
 std::optional<Format> read_type(const std::string& option, const std::string& word, const std::vector<Format>& allowed,
@@ -59,12 +71,13 @@ std::optional<Format> read_type(const std::string& option, const std::string& wo
   return std::nullopt;
 }
 
-std::uint64_t read_size(const std::string& option, const std::string& text, std::uint64_t max, std::vector<std::string>& problems,
-                        const char* noun = "size") {
+std::uint64_t read_size(const std::string& option, const std::string& text, std::uint64_t max,
+                        std::vector<std::string>& problems, const char* noun = "size") {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value == 0 || value > max) {
-    problems.push_back(fmt::format("{}: {} is no {}; a whole number from 1 to {}", option, quote_word(text), noun, max));
+    problems.push_back(
+        fmt::format("{}: {} is no {}; a whole number from 1 to {}", option, quote_word(text), noun, max));
     return 0;
   }
   return value;
@@ -93,7 +106,7 @@ void fill_random(Format format, std::uint64_t seed, std::uint64_t count, std::ve
 std::vector<std::uint8_t> transpose(const std::vector<std::uint8_t>& in, std::uint64_t rows, std::uint64_t cols,
                                     std::size_t element) {
   std::vector<std::uint8_t> out(in.size());
-  constexpr std::uint64_t kBlock = 64;   // keeps both sides in the cache
+  constexpr std::uint64_t kBlock = 64;  // keeps both sides in the cache
   for (std::uint64_t r0 = 0; r0 < rows; r0 += kBlock) {
     for (std::uint64_t c0 = 0; c0 < cols; c0 += kBlock) {
       for (std::uint64_t r = r0; r < std::min(rows, r0 + kBlock); ++r) {
@@ -122,7 +135,7 @@ struct Share {
   std::uint64_t first_row = 0;
   GemmShape shape;
   GemmTensors tensors;
-  std::uint64_t matmuls = 0;   // of its program
+  std::uint64_t matmuls = 0;  // of its program
 };
 
 class GemmWorkload : public Workload {
@@ -145,7 +158,8 @@ class GemmWorkload : public Workload {
     // A K block is the unit of rounding of partial results: the same for every core.
     for (const Share& share : shares_) {
       const GemmPlan plan = kernels::plan_gemm(target_of(share.core), share.shape, options_);
-      if (options_.tiling == kernels::GemmTiling::Full) options_.max_block_k = std::min(options_.max_block_k, plan.block_k);
+      if (options_.tiling == kernels::GemmTiling::Full)
+        options_.max_block_k = std::min(options_.max_block_k, plan.block_k);
     }
     for (Share& share : shares_) {
       const GemmPlan plan = kernels::plan_gemm(target_of(share.core), share.shape, options_);
@@ -154,7 +168,8 @@ class GemmWorkload : public Workload {
     }
     // Placement: each core's rows of A and C beside it; B once, beside core 0.
     std::vector<HbmAllocator> stacks;
-    for (std::uint32_t s = 0; s < platform.chip.hbm_stacks; ++s) stacks.emplace_back(s, hbm_config(platform, 0, s).capacity);
+    for (std::uint32_t s = 0; s < platform.chip.hbm_stacks; ++s)
+      stacks.emplace_back(s, hbm_config(platform, 0, s).capacity);
     b_ = stacks[local_stack(platform.chip, 0)].tensor("B", shape.k, shape.n, options_.type);
     for (Share& share : shares_) {
       HbmAllocator& stack = stacks[local_stack(platform.chip, share.core)];
@@ -223,17 +238,16 @@ class GemmWorkload : public Workload {
     problem.k_block_tiles = plan_.psum_k_tiles();
     problem.partial_type = golden_type(options_.partials);
     problem.flush_denormals = core_config(platform_, 0, 0).flush_denormals;
-    const golden::GemmCheck found =
-        golden::check_gemm(problem, a_data_.data(), b_data_.data(), c_data_.data(), seed_);
+    const golden::GemmCheck found = golden::check_gemm(problem, a_data_.data(), b_data_.data(), c_data_.data(), seed_);
     result.done = true;
     result.elements = found.elements;
     result.mismatches = found.mismatches;
     result.max_ulp = found.max_ulp;
     result.sampled = found.sampled;
     if (found.mismatches > 0) {
-      result.first_mismatch = fmt::format("C[{}, {}]: expected {:#x} ({}), found {:#x} ({})", found.row, found.column,
-                                          found.expected, decode(options_.out_type, found.expected), found.found,
-                                          decode(options_.out_type, found.found));
+      result.first_mismatch =
+          fmt::format("C[{}, {}]: expected {:#x} ({}), found {:#x} ({})", found.row, found.column, found.expected,
+                      decode(options_.out_type, found.expected), found.found, decode(options_.out_type, found.found));
     }
     return result;
   }
@@ -280,19 +294,20 @@ class GemmWorkload : public Workload {
     json["partials"] = spec(options_.partials).name;
     json["tiling"] = tiling_name(options_.tiling);
     json["cores"] = cores_;
-    json["block_tiles"] = {{"m", plan_.block_m}, {"k", plan_.block_k}, {"n", plan_.block_n}, {"super_m", plan_.super_m}};
+    json["block_tiles"] = {
+        {"m", plan_.block_m}, {"k", plan_.block_k}, {"n", plan_.block_n}, {"super_m", plan_.super_m}};
     json["sbuf_bytes_per_partition"] = plan_.sbuf_bytes;
     return json;
   }
 
   std::vector<std::string> describe() const override {
     std::vector<std::string> lines;
-    lines.push_back(fmt::format("gemm  C[{}, {}] = A[{}, {}] * B[{}, {}], {} in, {} out, {} partials, tiling {}, {} core{}",
-                                shape_.m, shape_.n, shape_.m, shape_.k, shape_.k, shape_.n, spec(options_.type).name,
-                                spec(options_.out_type).name, spec(options_.partials).name, tiling_name(options_.tiling),
-                                cores_, cores_ == 1 ? "" : "s"));
-    std::string blocks = fmt::format("blocks of {} M x {} N x {} K tiles (128 x 512 x 128)", plan_.block_m, plan_.block_n,
-                                     plan_.block_k);
+    lines.push_back(fmt::format(
+        "gemm  C[{}, {}] = A[{}, {}] * B[{}, {}], {} in, {} out, {} partials, tiling {}, {} core{}", shape_.m, shape_.n,
+        shape_.m, shape_.k, shape_.k, shape_.n, spec(options_.type).name, spec(options_.out_type).name,
+        spec(options_.partials).name, tiling_name(options_.tiling), cores_, cores_ == 1 ? "" : "s"));
+    std::string blocks = fmt::format("blocks of {} M x {} N x {} K tiles (128 x 512 x 128)", plan_.block_m,
+                                     plan_.block_n, plan_.block_k);
     if (plan_.super_m > 1) blocks += fmt::format(", {} M blocks together", plan_.super_m);
     lines.push_back(fmt::format("{}, SBUF {} per partition", blocks, human_bytes(plan_.sbuf_bytes)));
     return lines;
@@ -323,9 +338,9 @@ class GemmWorkload : public Workload {
   GemmPlan plan_;
   nki::HbmTensor b_;
   std::vector<Share> shares_;
-  std::vector<std::uint8_t> a_data_;   // [K, M]
-  std::vector<std::uint8_t> b_data_;   // [K, N]
-  std::vector<std::uint8_t> c_data_;   // [M, N]
+  std::vector<std::uint8_t> a_data_;  // [K, M]
+  std::vector<std::uint8_t> b_data_;  // [K, N]
+  std::vector<std::uint8_t> c_data_;  // [M, N]
   std::string out_path_;
 };
 
@@ -355,8 +370,8 @@ std::unique_ptr<Workload> make_gemm(const GemmArguments& arguments, const Platfo
     read("--b", arguments.b, b);
     if (!problems.empty()) throw ConfigError(problems);
     if (a.cols != b.rows) {
-      throw ConfigError(fmt::format("--a {} is [{}, {}] and --b {} is [{}, {}]: A's columns must be B's rows", arguments.a,
-                                    a.rows, a.cols, arguments.b, b.rows, b.cols));
+      throw ConfigError(fmt::format("--a {} is [{}, {}] and --b {} is [{}, {}]: A's columns must be B's rows",
+                                    arguments.a, a.rows, a.cols, arguments.b, b.rows, b.cols));
     }
     shape = {a.rows, a.cols, b.cols};
   }
@@ -373,16 +388,19 @@ std::unique_ptr<Workload> make_gemm(const GemmArguments& arguments, const Platfo
   size("--n", arguments.n, shape.n);
 
   options.type = files ? a.format : Format::Bf16;
-  if (!arguments.type.empty()) options.type = read_type("--dtype", arguments.type, kTypes, problems).value_or(options.type);
+  if (!arguments.type.empty())
+    options.type = read_type("--dtype", arguments.type, kTypes, problems).value_or(options.type);
   if (files && arguments.type.empty() && a.format != b.format) {
-    problems.push_back(fmt::format("--a is {} and --b is {}: say --dtype to convert both", spec(a.format).name, spec(b.format).name));
+    problems.push_back(
+        fmt::format("--a is {} and --b is {}: say --dtype to convert both", spec(a.format).name, spec(b.format).name));
   }
   const bool deliverable = options.type == Format::Bf16 || options.type == Format::Fp16 || options.type == Format::Fp32;
   options.out_type = deliverable ? options.type : options.type == Format::Tf32 ? Format::Fp32 : Format::Bf16;
   if (!arguments.out_type.empty()) {
     options.out_type = read_type("--out-dtype", arguments.out_type, kOutTypes, problems).value_or(options.out_type);
   }
-  options.partials = read_type("--partials", arguments.partials, {Format::Fp32, Format::Bf16}, problems).value_or(Format::Fp32);
+  options.partials =
+      read_type("--partials", arguments.partials, {Format::Fp32, Format::Bf16}, problems).value_or(Format::Fp32);
   if (const auto tiling = kernels::parse_tiling(arguments.tiling)) {
     options.tiling = *tiling;
   } else {
@@ -390,7 +408,8 @@ std::unique_ptr<Workload> make_gemm(const GemmArguments& arguments, const Platfo
     for (kernels::GemmTiling t : kernels::all_tilings()) names.push_back(kernels::tiling_name(t));
     problems.push_back(unknown_word("--tiling", arguments.tiling, names));
   }
-  const std::uint64_t cores = read_size("--cores", arguments.cores, platform.chip.cores, problems, "number of cores of this chip");
+  const std::uint64_t cores =
+      read_size("--cores", arguments.cores, platform.chip.cores, problems, "number of cores of this chip");
   if (!arguments.out.empty()) {
     if (!keep_data) {
       problems.push_back("--out needs --data full: without data there is no product");
@@ -411,8 +430,9 @@ std::unique_ptr<Workload> make_gemm(const GemmArguments& arguments, const Platfo
     workload->write_to(arguments.out);
     return workload;
   } catch (const nki::KernelError& error) {
-    throw ConfigError(fmt::format("gemm: {}; give smaller sizes, another --tiling or a larger sbuf.partition_size", error.what()));
-  } catch (const ConfigError& error) {   // of the allocator
+    throw ConfigError(
+        fmt::format("gemm: {}; give smaller sizes, another --tiling or a larger sbuf.partition_size", error.what()));
+  } catch (const ConfigError& error) {  // of the allocator
     throw ConfigError(fmt::format("gemm: {}; give smaller sizes or a larger hbm.capacity", error.what()));
   }
 }

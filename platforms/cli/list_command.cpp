@@ -53,25 +53,29 @@ void list_key_table() {
 }
 
 void list_instructions() {
-  std::vector<std::vector<std::string>> rows = {{"INSTRUCTION", "ENGINES", "OPERANDS", "COST (CYCLES)", "STATUS", "SOURCE"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"INSTRUCTION", "ENGINES", "OPERANDS", "COST (CYCLES)", "STATUS", "SOURCE"}};
   for (const OpcodeInfo& info : opcode_table()) {
     std::string engines;
     for (std::size_t e = 0; e < kEngines; ++e) {
       if ((info.engines >> e & 1) == 0) continue;
       engines += (engines.empty() ? "" : ",") + std::string(engine_name(static_cast<EngineId>(e)));
     }
-    rows.push_back({std::string(info.name), engines, fmt::format("{}", fmt::join(info.operands, " ")), std::string(info.cost),
-                    info.status == OpcodeStatus::Executed ? "executed" : "defined", std::string(info.source)});
+    rows.push_back({std::string(info.name), engines, fmt::format("{}", fmt::join(info.operands, " ")),
+                    std::string(info.cost), info.status == OpcodeStatus::Executed ? "executed" : "defined",
+                    std::string(info.source)});
   }
   print_table(rows);
 }
 
 void list_formats() {
-  std::vector<std::vector<std::string>> rows = {{"FORMAT", "BITS", "EXPONENT", "FRACTION", "BIAS", "INFINITY", "MAX FINITE"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"FORMAT", "BITS", "EXPONENT", "FRACTION", "BIAS", "INFINITY", "MAX FINITE"}};
   for (Format format : all_formats()) {
     const FormatSpec& row = spec(format);
     const bool integer = row.integer_bits != 0;
-    rows.push_back({std::string(row.name), fmt::format("{}", row.storage_bits), integer ? "-" : fmt::format("{}", row.exponent_bits),
+    rows.push_back({std::string(row.name), fmt::format("{}", row.storage_bits),
+                    integer ? "-" : fmt::format("{}", row.exponent_bits),
                     integer ? "-" : fmt::format("{}", row.mantissa_bits), integer ? "-" : fmt::format("{}", row.bias),
                     row.has_infinity ? "yes" : "no", fmt::format("{:g}", decode(format, row.max_finite))});
   }
@@ -82,7 +86,8 @@ void list_causes() {
   for (std::size_t c = 0; c < kCauses; ++c) std::puts(std::string(cause_name(static_cast<Cause>(c))).c_str());
 }
 
-void list_signals(const std::string& name, const std::vector<std::string>& globs, const std::vector<std::string>& settings) {
+void list_signals(const std::string& name, const std::vector<std::string>& globs,
+                  const std::vector<std::string>& settings) {
   const PlatformConfig config = load_platform(name, settings);
   Platform platform(config, {});
   ListingSink sink;
@@ -93,7 +98,8 @@ void list_signals(const std::string& name, const std::vector<std::string>& globs
   std::vector<std::vector<std::string>> rows = {{"SIGNAL", "TYPE"}};
   for (const WaveDeclaration& signal : sink.declared()) {
     if (!filter.selects(signal.scope, signal.name)) continue;
-    rows.push_back({signal.scope + "." + signal.name, signal.text ? fmt::format("text[{}]", signal.bits / 8) : fmt::format("{} bit", signal.bits)});
+    rows.push_back({signal.scope + "." + signal.name,
+                    signal.text ? fmt::format("text[{}]", signal.bits / 8) : fmt::format("{} bit", signal.bits)});
   }
   if (!filter.unmatched().empty()) throw ConfigError(unmatched_signals("list signals", platform, filter.unmatched()));
   print_table(rows);
@@ -101,7 +107,8 @@ void list_signals(const std::string& name, const std::vector<std::string>& globs
 
 }  // namespace
 
-std::vector<std::string> unmatched_signals(const std::string& place, Platform& platform, const std::vector<std::string>& globs) {
+std::vector<std::string> unmatched_signals(const std::string& place, Platform& platform,
+                                           const std::vector<std::string>& globs) {
   ListingSink sink;
   Instruments instruments;
   instruments.wave = &sink;
@@ -116,24 +123,30 @@ std::vector<std::string> unmatched_signals(const std::string& place, Platform& p
   std::vector<std::string> problems;
   for (const std::string& glob : globs) {
     const std::string_view word = glob.front() == '!' ? std::string_view(glob).substr(1) : std::string_view(glob);
-    problems.push_back(fmt::format("{}: {} matches no signal; `azulejo list signals {}` lists them{}", place, quote_word(glob),
-                                   platform.config().name, did_you_mean(word, known)));
+    problems.push_back(fmt::format("{}: {} matches no signal; `azulejo list signals {}` lists them{}", place,
+                                   quote_word(glob), platform.config().name, did_you_mean(word, known)));
   }
   return problems;
 }
 
-int list_command(const std::string& what, const std::vector<std::string>& arguments, const std::vector<std::string>& settings) {
-  const std::vector<std::string_view> known = {"platforms", "workloads", "keys", "signals", "instructions", "formats", "causes"};
+int list_command(const std::string& what, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& settings) {
+  const std::vector<std::string_view> known = {"platforms",    "workloads", "keys",  "signals",
+                                               "instructions", "formats",   "causes"};
   if (what.empty()) throw ConfigError("list: what? One of " + join_words(known));
   if (std::find(known.begin(), known.end(), what) == known.end()) {
-    throw ConfigError(fmt::format("list: unknown {}; allowed: {}{}", quote_word(what), join_words(known), did_you_mean(what, known)));
+    throw ConfigError(
+        fmt::format("list: unknown {}; allowed: {}{}", quote_word(what), join_words(known), did_you_mean(what, known)));
   }
   if (what == "signals") {
-    if (arguments.empty()) throw ConfigError("list signals: which platform? For instance: azulejo list signals trn1.2xlarge");
+    if (arguments.empty())
+      throw ConfigError("list signals: which platform? For instance: azulejo list signals trn1.2xlarge");
     list_signals(arguments.front(), {arguments.begin() + 1, arguments.end()}, settings);
     return 0;
   }
-  if (!arguments.empty()) throw ConfigError(fmt::format("list {}: unexpected {}; only list signals takes arguments", what, quote_word(arguments.front())));
+  if (!arguments.empty())
+    throw ConfigError(
+        fmt::format("list {}: unexpected {}; only list signals takes arguments", what, quote_word(arguments.front())));
   if (what == "platforms") list_platforms();
   if (what == "workloads") list_workloads();
   if (what == "keys") list_key_table();

@@ -10,7 +10,8 @@
 namespace azulejo::cli {
 
 // WHAT: platforms, workloads, keys, signals PLATFORM [GLOB], instructions, formats, causes. Throws ConfigError.
-int list_command(const std::string& what, const std::vector<std::string>& arguments, const std::vector<std::string>& settings);
+int list_command(const std::string& what, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& settings);
 
 int config_command(const std::string& platform, const std::vector<std::string>& settings);
 
@@ -19,8 +20,9 @@ int asm_command(const std::string& input, const std::string& output);
 // A binary or text program as canonical text; to `output` (empty: stdout).
 int disasm_command(const std::string& input, const std::string& output);
 
-// For globs that select no signal of `platform`: one sentence each, with the nearest signal. Ends every attachment to the
-// platform's waves.
-std::vector<std::string> unmatched_signals(const std::string& place, Platform& platform, const std::vector<std::string>& globs);
+// For globs that select no signal of `platform`: one sentence each, with the nearest signal. Ends every attachment to
+// the platform's waves.
+std::vector<std::string> unmatched_signals(const std::string& place, Platform& platform,
+                                           const std::vector<std::string>& globs);
 
 }  // namespace azulejo::cli

@@ -8,7 +8,7 @@ namespace azulejo::cli {
 namespace {
 
 constexpr std::array<std::string_view, 4> kLevels = {"error", "warning", "info", "debug"};
-LogLevel shown = LogLevel::Warning;   // the process has one stderr
+LogLevel shown = LogLevel::Warning;  // the process has one stderr
 
 }  // namespace
 

@@ -10,8 +10,8 @@ namespace azulejo::cli {
 
 enum class LogLevel : int { Error, Warning, Info, Debug };
 
-std::optional<LogLevel> parse_log_level(std::string_view word);   // error, warning, info, debug
+std::optional<LogLevel> parse_log_level(std::string_view word);  // error, warning, info, debug
 void set_log_level(LogLevel level);
-void log(LogLevel level, const std::string& message);             // "azulejo: warning: …"
+void log(LogLevel level, const std::string& message);  // "azulejo: warning: …"
 
 }  // namespace azulejo::cli

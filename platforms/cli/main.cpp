@@ -3,9 +3,9 @@
 //
 // Exit status: 0 success, 1 the run failed its check or the program faulted, 2 the user's input was wrong, 3 output
 // incomplete or internal error.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -34,8 +34,13 @@ Examples:
 Exit status: 0 success, 1 check failed or program faulted, 2 wrong input, 3 output incomplete or internal error.)";
 
 void add_common_run_options(CLI::App& app, RunArguments& run) {
-  app.add_option("--set", run.settings, "Override a configuration key, KEY=VALUE (repeatable; azulejo list keys)")->type_name("KEY=VALUE")->take_all()->allow_extra_args(false);
-  app.add_option("--data", run.data, "full: move and check data; none: times only")->type_name("full|none")->capture_default_str();
+  app.add_option("--set", run.settings, "Override a configuration key, KEY=VALUE (repeatable; azulejo list keys)")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--data", run.data, "full: move and check data; none: times only")
+      ->type_name("full|none")
+      ->capture_default_str();
   app.add_option("--seed", run.seed, "Seed of data, rounding and injection")->type_name("N")->capture_default_str();
   app.add_option("--until", run.until, "Stop at this simulated time, e.g. 500us")->type_name("TIME");
   app.add_option("--stop-on", run.stop_on, "Stop at the first fault")->type_name("fault");
@@ -43,15 +48,20 @@ void add_common_run_options(CLI::App& app, RunArguments& run) {
   app.add_option("--report", run.report, "Write the report as JSON")->type_name("FILE");
   app.add_option("--trace", run.trace, "Write a timeline for Perfetto or chrome://tracing")->type_name("FILE");
   app.add_option("--wave", run.wave, "Write a waveform (VCD)")->type_name("FILE.vcd");
-  app.add_option("--wave-scope", run.wave_scopes, "Only signals that match, ! excludes (repeatable)")->type_name("GLOB")->take_all()->allow_extra_args(false);
+  app.add_option("--wave-scope", run.wave_scopes, "Only signals that match, ! excludes (repeatable)")
+      ->type_name("GLOB")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_flag("--quiet", run.quiet, "No summary and no progress bar");
 }
 
 // An empty value is none, and must not pass for an option that was not given.
 void refuse_empty_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_items_expected_max() == 0) continue;   // a flag
-    option->check([](const std::string& value) { return std::string(value.empty() ? "the value is empty; see --help" : ""); }, "");
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    option->check(
+        [](const std::string& value) { return std::string(value.empty() ? "the value is empty; see --help" : ""); },
+        "");
   }
   for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) refuse_empty_values(*sub);
 }
@@ -66,7 +76,8 @@ std::vector<std::string> parse_problems(const CLI::App& app, const CLI::ParseErr
     for (const CLI::Option* option : level->get_options()) {
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     }
-    for (const CLI::App* sub : level->get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+    for (const CLI::App* sub : level->get_subcommands([](const CLI::App*) { return true; }))
+      names.push_back(sub->get_name());
     const auto chosen = level->get_subcommands();
     level = chosen.empty() ? nullptr : chosen.front();
     if (level != nullptr) command += level->get_name() + ": ";
@@ -81,7 +92,8 @@ std::vector<std::string> parse_problems(const CLI::App& app, const CLI::ParseErr
     for (const std::string& word : words) {
       if (!problems.empty() && !(is_option(words.front()) && is_option(word))) continue;
       const std::string name = word.substr(0, word.find('='));
-      problems.push_back(fmt::format("{}unexpected {}{}; see --help", command, quote_word(name), did_you_mean(name, views)));
+      problems.push_back(
+          fmt::format("{}unexpected {}{}; see --help", command, quote_word(name), did_you_mean(name, views)));
     }
     return problems;
   }
@@ -111,11 +123,21 @@ int run_main(int argc, char** argv) {
   gemm->add_option("--m", run.gemm.m, "Rows of A and C (default 1024)")->type_name("N");
   gemm->add_option("--k", run.gemm.k, "Columns of A, rows of B (default 1024)")->type_name("N");
   gemm->add_option("--n", run.gemm.n, "Columns of B and C (default 1024)")->type_name("N");
-  gemm->add_option("--dtype", run.gemm.type, "Elements of A and B: bf16, fp16, fp32, tf32, e4m3, e5m2, e3m4, int8 (default bf16, or the files' type)")->type_name("TYPE");
-  gemm->add_option("--out-dtype", run.gemm.out_type, "Elements of C (default as --dtype; bf16 for 8-bit types)")->type_name("TYPE");
-  gemm->add_option("--partials", run.gemm.partials, "Partial results between K blocks of tiling full")->type_name("fp32|bf16")->capture_default_str();
-  gemm->add_option("--tiling", run.gemm.tiling, "How tiles are loaded and reused")->type_name("basic|hoist|block_free|full")->capture_default_str();
-  gemm->add_option("--cores", run.gemm.cores, "Split the rows of C over this many cores")->type_name("N")->capture_default_str();
+  gemm->add_option(
+          "--dtype", run.gemm.type,
+          "Elements of A and B: bf16, fp16, fp32, tf32, e4m3, e5m2, e3m4, int8 (default bf16, or the files' type)")
+      ->type_name("TYPE");
+  gemm->add_option("--out-dtype", run.gemm.out_type, "Elements of C (default as --dtype; bf16 for 8-bit types)")
+      ->type_name("TYPE");
+  gemm->add_option("--partials", run.gemm.partials, "Partial results between K blocks of tiling full")
+      ->type_name("fp32|bf16")
+      ->capture_default_str();
+  gemm->add_option("--tiling", run.gemm.tiling, "How tiles are loaded and reused")
+      ->type_name("basic|hoist|block_free|full")
+      ->capture_default_str();
+  gemm->add_option("--cores", run.gemm.cores, "Split the rows of C over this many cores")
+      ->type_name("N")
+      ->capture_default_str();
   gemm->add_option("--a", run.gemm.a, "A as float32 or float16 .npy, [M, K]")->type_name("A.npy");
   gemm->add_option("--b", run.gemm.b, "B as float32 or float16 .npy, [K, N]")->type_name("B.npy");
   gemm->add_option("--out", run.gemm.out, "Write C (float32, or float16 for fp16)")->type_name("C.npy");
@@ -127,14 +149,23 @@ int run_main(int argc, char** argv) {
   std::string what;
   std::vector<std::string> list_arguments;
   std::vector<std::string> settings;
-  CLI::App* list = app.add_subcommand("list", "List platforms, workloads, keys, signals, instructions, formats or causes");
-  list->add_option("what", what, "platforms | workloads | keys | signals PLATFORM [GLOB…] | instructions | formats | causes");
+  CLI::App* list =
+      app.add_subcommand("list", "List platforms, workloads, keys, signals, instructions, formats or causes");
+  list->add_option("what", what,
+                   "platforms | workloads | keys | signals PLATFORM [GLOB…] | instructions | formats | causes");
   list->add_option("arguments", list_arguments, "Platform and globs, for signals");
-  list->add_option("--set", settings, "Override a configuration key, KEY=VALUE")->type_name("KEY=VALUE")->take_all()->allow_extra_args(false);
-  CLI::App* config = app.add_subcommand("config", "Print a platform's effective configuration, as YAML that can be run");
+  list->add_option("--set", settings, "Override a configuration key, KEY=VALUE")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  CLI::App* config =
+      app.add_subcommand("config", "Print a platform's effective configuration, as YAML that can be run");
   std::string config_platform;
   config->add_option("platform", config_platform, "Preset or YAML file")->required();
-  config->add_option("--set", settings, "Override a configuration key, KEY=VALUE")->type_name("KEY=VALUE")->take_all()->allow_extra_args(false);
+  config->add_option("--set", settings, "Override a configuration key, KEY=VALUE")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
   std::string input;
   std::string output;
   CLI::App* assemble_app = app.add_subcommand("asm", "Assemble a program: check it, and write the binary form with -o");
@@ -147,7 +178,7 @@ int run_main(int argc, char** argv) {
   refuse_empty_values(app);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& success) {   // --help, --version
+  } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
     throw ConfigError(parse_problems(app, error));
@@ -196,6 +227,6 @@ int sc_main(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);   // the kernel's banner
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);  // the kernel's banner
   return sc_core::sc_elab_and_sim(argc, argv);
 }

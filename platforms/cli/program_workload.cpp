@@ -29,7 +29,7 @@ class ProgramWorkload : public Workload {
     platform.host.start(0);
   }
 
-  double fraction(Platform&) const override { return -1; }   // branches: nobody knows
+  double fraction(Platform&) const override { return -1; }  // branches: nobody knows
 
   CheckResult check(Platform&) override { return {}; }
 
@@ -50,7 +50,8 @@ class ProgramWorkload : public Workload {
     bool empty = true;
     for (std::size_t e = 0; e < kEngines; ++e) {
       empty = empty && program_.code[e].empty();
-      if (!program_.code[e].empty()) line += fmt::format(" {} {}", program_.code[e].size(), engine_name(static_cast<EngineId>(e)));
+      if (!program_.code[e].empty())
+        line += fmt::format(" {} {}", program_.code[e].size(), engine_name(static_cast<EngineId>(e)));
     }
     return {line + (empty ? " no instructions" : " instructions")};
   }
@@ -64,7 +65,8 @@ class ProgramWorkload : public Workload {
 
 Program read_program_file(const std::string& path) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) throw ConfigError(path + ": is a directory; a program file is expected");
+  if (std::filesystem::is_directory(path, ignored))
+    throw ConfigError(path + ": is a directory; a program file is expected");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   const std::vector<std::uint8_t> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -72,7 +74,8 @@ Program read_program_file(const std::string& path) {
   const std::string_view magic = "AZLJPRG";
   if (bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0) {
     ProgramFileResult result = read_program(bytes);
-    if (!result.error.empty()) throw ConfigError(fmt::format("{}: damaged program: {}; assemble it again", path, result.error));
+    if (!result.error.empty())
+      throw ConfigError(fmt::format("{}: damaged program: {}; assemble it again", path, result.error));
     return std::move(result.program);
   }
   AssemblyResult result = assemble(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));

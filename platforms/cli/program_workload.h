@@ -9,8 +9,8 @@
 
 namespace azulejo::cli {
 
-// Reads assembler text or a binary program file (told apart by its magic). Throws ConfigError with all problems, each with
-// file:line:column.
+// Reads assembler text or a binary program file (told apart by its magic). Throws ConfigError with all problems, each
+// with file:line:column.
 Program read_program_file(const std::string& path);
 
 std::unique_ptr<Workload> make_program(const std::string& path);

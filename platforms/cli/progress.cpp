@@ -17,7 +17,8 @@ constexpr int kWidth = 24;
 
 }  // namespace
 
-Progress::Progress(bool wanted) : shown_(wanted && isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()), last_(start_) {}
+Progress::Progress(bool wanted)
+    : shown_(wanted && isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()), last_(start_) {}
 
 Progress::~Progress() {
   if (drawn_) std::fputs("\r\033[K", stderr);
@@ -33,8 +34,8 @@ void Progress::show(Femtoseconds simulated, double fraction) {
   std::string line = fmt::format("simulated {}  {} per second", human_time(simulated), human_time(per_second));
   if (fraction > 0) {
     const int done = std::clamp(static_cast<int>(fraction * kWidth), 0, kWidth);
-    line = fmt::format("[{:#<{}}{:.<{}}] {:3.0f} %  {}  {:.0f} s left", "", done, "", kWidth - done, 100 * fraction, line,
-                       seconds * (1 - fraction) / fraction);
+    line = fmt::format("[{:#<{}}{:.<{}}] {:3.0f} %  {}  {:.0f} s left", "", done, "", kWidth - done, 100 * fraction,
+                       line, seconds * (1 - fraction) / fraction);
   }
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);

@@ -11,7 +11,7 @@ namespace azulejo::cli {
 class Progress {
  public:
   explicit Progress(bool wanted);
-  ~Progress();   // removes the bar
+  ~Progress();  // removes the bar
 
   // `fraction` of the work done, negative if unknown.
   void show(Femtoseconds simulated, double fraction);

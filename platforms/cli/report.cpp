@@ -80,7 +80,8 @@ Json queues_json(Platform& platform) {
       for (std::uint32_t q = 0; q < engine.queues(); ++q) {
         const Attribution* attribution = engine.queue_attribution(q);
         if (attribution == nullptr) continue;
-        queues.push_back({{"path", fmt::format("{}.queue{}", engine.name(), q)}, {"attribution", attribution_json(*attribution)}});
+        queues.push_back(
+            {{"path", fmt::format("{}.queue{}", engine.name(), q)}, {"attribution", attribution_json(*attribution)}});
       }
     }
   }
@@ -146,7 +147,8 @@ std::uint64_t peak_rss_bytes() {
   std::ifstream status("/proc/self/status");
   const std::string key = "VmHWM:";
   for (std::string line; std::getline(status, line);) {
-    if (line.compare(0, key.size(), key) == 0) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;   // in kB
+    if (line.compare(0, key.size(), key) == 0)
+      return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;  // in kB
   }
   return 0;
 }
@@ -179,7 +181,8 @@ std::string bound_of(Platform& platform) {
   Cause waited = Cause::Idle;
   Femtoseconds waits = 0;
   for (const auto& [cause, time] : tensor_causes(platform)) {
-    if (cause == Cause::Compute || cause == Cause::MatmulStart || cause == Cause::LoadStationary || cause == Cause::Issue) {
+    if (cause == Cause::Compute || cause == Cause::MatmulStart || cause == Cause::LoadStationary ||
+        cause == Cause::Issue) {
       array += time;
     } else if (cause != Cause::NotStarted && cause != Cause::Finished) {
       waits += time;
@@ -215,11 +218,16 @@ std::string breakdown(const Attribution& attribution, Femtoseconds total, std::s
 
 std::string_view end_name(RunEnd end) {
   switch (end) {
-    case RunEnd::Finished: return "finished";
-    case RunEnd::Until: return "until";
-    case RunEnd::Interrupted: return "interrupted";
-    case RunEnd::Fault: return "fault";
-    case RunEnd::Deadlock: return "deadlock";
+    case RunEnd::Finished:
+      return "finished";
+    case RunEnd::Until:
+      return "until";
+    case RunEnd::Interrupted:
+      return "interrupted";
+    case RunEnd::Fault:
+      return "fault";
+    case RunEnd::Deadlock:
+      return "deadlock";
   }
   return "";
 }
@@ -249,8 +257,9 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
   result["simulated_time_fs"] = record.simulated;
   result["simulated_time_ps"] = record.simulated / kFsPerPicosecond;
   result["utilization"] = utilization(record, workload);
-  result["flops_per_s"] =
-      record.end == RunEnd::Finished && record.simulated > 0 ? workload.work().flops / (static_cast<double>(record.simulated) * 1e-15) : 0.0;
+  result["flops_per_s"] = record.end == RunEnd::Finished && record.simulated > 0
+                              ? workload.work().flops / (static_cast<double>(record.simulated) * 1e-15)
+                              : 0.0;
   result["bound"] = bound_of(platform);
   result["check"] = nullptr;
   if (record.check.done) {
@@ -282,7 +291,7 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
 
   // Everything up to here is the simulation's; what follows is the host's.
   Json statistics = {json["result"], json["engines"], json["queues"], json["memories"], json["workload"]};
-  for (Json& memory : statistics[3]) memory.erase("resident_bytes");   // differs between --data full and none
+  for (Json& memory : statistics[3]) memory.erase("resident_bytes");  // differs between --data full and none
   statistics[0].erase("check");
   statistics[0].erase("passed");
   statistics[0].erase("injected");
@@ -340,8 +349,9 @@ std::string build_summary(const RunRecord& record, Platform& platform, const Wor
       const std::uint64_t bytes = hbm.stats().read_bytes + hbm.stats().written_bytes;
       if (bytes == 0) continue;
       line(fmt::format("  {:<24} busy {}, {} read, {} written, {} of {}", hbm.name(),
-                       percent(hbm.attribution()[Cause::Transfer], record.simulated), human_bytes(hbm.stats().read_bytes),
-                       human_bytes(hbm.stats().written_bytes), human_rate(rate(bytes, record.simulated), "B/s"),
+                       percent(hbm.attribution()[Cause::Transfer], record.simulated),
+                       human_bytes(hbm.stats().read_bytes), human_bytes(hbm.stats().written_bytes),
+                       human_rate(rate(bytes, record.simulated), "B/s"),
                        human_rate(static_cast<double>(hbm.config().bandwidth), "B/s")));
     }
   }
@@ -350,9 +360,9 @@ std::string build_summary(const RunRecord& record, Platform& platform, const Wor
   if (record.check.done) {
     line(fmt::format("check            {} elements{}, {} mismatches against the golden model{}", record.check.elements,
                      record.check.sampled ? " (sampled)" : "", record.check.mismatches,
-                     record.check.mismatches > 0 ? fmt::format(", max {} ulp; first: {}", record.check.max_ulp,
-                                                               record.check.first_mismatch)
-                                                 : ""));
+                     record.check.mismatches > 0
+                         ? fmt::format(", max {} ulp; first: {}", record.check.max_ulp, record.check.first_mismatch)
+                         : ""));
   } else {
     std::string reason = "nothing to compare with";
     if (record.data == "none") reason = "--data none moves no data";
@@ -365,8 +375,8 @@ std::string build_summary(const RunRecord& record, Platform& platform, const Wor
     line(fmt::format("faults           {}", record.fault_count));
     for (std::size_t i = 0; i < std::min<std::size_t>(record.faults.size(), 5); ++i) {
       const Fault& fault = record.faults[i];
-      line(fmt::format("  {} at {}, instruction {}: {} ({}): {}", fault.engine, human_time(fault.time), fault.instruction,
-                       fault.text, fault.response, fault.message));
+      line(fmt::format("  {} at {}, instruction {}: {} ({}): {}", fault.engine, human_time(fault.time),
+                       fault.instruction, fault.text, fault.response, fault.message));
     }
     if (record.fault_count > 5) line(fmt::format("  … and {} more", record.fault_count - 5));
   }

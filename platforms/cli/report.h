@@ -17,18 +17,18 @@ namespace azulejo::cli {
 inline constexpr int kReportSchemaVersion = 1;
 
 struct RunRecord {
-  std::string command;                 // as typed
-  std::string data;                    // "full" or "none"
+  std::string command;  // as typed
+  std::string data;     // "full" or "none"
   std::uint64_t seed = 0;
   RunEnd end = RunEnd::Finished;
-  Femtoseconds simulated = 0;          // from the start of the program to the end of the run
+  Femtoseconds simulated = 0;  // from the start of the program to the end of the run
   double host_seconds = 0;
   double host_seconds_simulation = 0;  // of which in the simulation loop
   std::vector<Fault> faults;           // the first kMaxFaults
   std::uint64_t fault_count = 0;
-  std::vector<std::string> waiting;    // why the run did not finish
+  std::vector<std::string> waiting;  // why the run did not finish
   CheckResult check;
-  std::string injected;                // "" or what --inject did
+  std::string injected;  // "" or what --inject did
 };
 
 inline constexpr std::size_t kMaxFaults = 100;
@@ -39,9 +39,10 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
 // The text summary: time, rate against peak, where the time went, what bounded it, check, faults.
 std::string build_summary(const RunRecord& record, Platform& platform, const Workload& workload);
 
-std::string_view end_name(RunEnd end);   // "finished", "until", "interrupted", "fault", "deadlock"
+std::string_view end_name(RunEnd end);  // "finished", "until", "interrupted", "fault", "deadlock"
 
-// True if the run is a success: finished or at its time limit, without faults, and with a clean check where there was one.
+// True if the run is a success: finished or at its time limit, without faults, and with a clean check where there was
+// one.
 bool succeeded(const RunRecord& record);
 
 }  // namespace azulejo::cli

@@ -28,7 +28,7 @@ namespace {
 volatile std::sig_atomic_t stop_requested = 0;
 
 extern "C" void request_stop(int signal) {
-  if (stop_requested != 0) {   // the second one ends at once
+  if (stop_requested != 0) {  // the second one ends at once
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
@@ -64,7 +64,8 @@ std::string one_of(const std::string& option, const std::string& word, const std
   for (std::string_view known : allowed) {
     if (known == word) return "";
   }
-  return fmt::format("{}: unknown {}; allowed: {}{}", option, quote_word(word), join_words(allowed), did_you_mean(word, allowed));
+  return fmt::format("{}: unknown {}; allowed: {}{}", option, quote_word(word), join_words(allowed),
+                     did_you_mean(word, allowed));
 }
 
 std::uint64_t read_seed(const std::string& text, std::vector<std::string>& problems) {
@@ -77,7 +78,8 @@ std::uint64_t read_seed(const std::string& text, std::vector<std::string>& probl
 }
 
 // bitflip:psum or bitflip:psum:BIT
-PsumBitFlip read_inject(const std::string& text, std::uint64_t seed, bool keep_data, std::vector<std::string>& problems) {
+PsumBitFlip read_inject(const std::string& text, std::uint64_t seed, bool keep_data,
+                        std::vector<std::string>& problems) {
   PsumBitFlip flip;
   if (text.empty()) return flip;
   const std::string prefix = "bitflip:psum";
@@ -90,8 +92,9 @@ PsumBitFlip read_inject(const std::string& text, std::uint64_t seed, bool keep_d
     ok = text[prefix.size()] == ':' && error == std::errc() && end == last && bit < 32;
   }
   if (!ok) {
-    problems.push_back(fmt::format("--inject: unknown {}; allowed: bitflip:psum or bitflip:psum:BIT with BIT from 0 to 31{}",
-                                   quote_word(text), text.rfind(prefix + ":", 0) == 0 ? "" : did_you_mean(text, {prefix})));
+    problems.push_back(
+        fmt::format("--inject: unknown {}; allowed: bitflip:psum or bitflip:psum:BIT with BIT from 0 to 31{}",
+                    quote_word(text), text.rfind(prefix + ":", 0) == 0 ? "" : did_you_mean(text, {prefix})));
   } else if (!keep_data) {
     problems.push_back("--inject needs --data full: without data there is no bit to flip");
   }
@@ -119,24 +122,26 @@ struct NamedFile {
 };
 
 // Outputs that would overwrite each other or an input.
-void check_distinct(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs, std::vector<std::string>& problems) {
+void check_distinct(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs,
+                    std::vector<std::string>& problems) {
   namespace fs = std::filesystem;
   const auto same = [](const NamedFile& a, const NamedFile& b) {
     std::error_code ignored;
     if (a.path.empty() || b.path.empty()) return false;
-    if (fs::exists(a.path, ignored) && !fs::is_regular_file(a.path, ignored)) return false;   // /dev/null, a pipe
-    return fs::weakly_canonical(fs::absolute(a.path, ignored), ignored) == fs::weakly_canonical(fs::absolute(b.path, ignored), ignored);
+    if (fs::exists(a.path, ignored) && !fs::is_regular_file(a.path, ignored)) return false;  // /dev/null, a pipe
+    return fs::weakly_canonical(fs::absolute(a.path, ignored), ignored) ==
+           fs::weakly_canonical(fs::absolute(b.path, ignored), ignored);
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {
       if (!same(outputs[i], outputs[j])) continue;
-      problems.push_back(fmt::format("{} and {} name the same file {}; give each its own", outputs[i].option, outputs[j].option,
-                                     quote_word(outputs[i].path)));
+      problems.push_back(fmt::format("{} and {} name the same file {}; give each its own", outputs[i].option,
+                                     outputs[j].option, quote_word(outputs[i].path)));
     }
     for (const NamedFile& input : inputs) {
       if (!same(outputs[i], input)) continue;
-      problems.push_back(fmt::format("{} {} would overwrite {}; give another name", outputs[i].option, quote_word(outputs[i].path),
-                                     input.option));
+      problems.push_back(fmt::format("{} {} would overwrite {}; give another name", outputs[i].option,
+                                     quote_word(outputs[i].path), input.option));
     }
   }
 }
@@ -164,14 +169,18 @@ int run_command(const RunArguments& arguments) {
     limits.until = until.value;
   }
   const PsumBitFlip flip = read_inject(arguments.inject, seed, keep_data, problems);
-  const std::vector<NamedFile> outputs = {{"--report", arguments.report}, {"--trace", arguments.trace}, {"--wave", arguments.wave}};
+  const std::vector<NamedFile> outputs = {
+      {"--report", arguments.report}, {"--trace", arguments.trace}, {"--wave", arguments.wave}};
   for (const NamedFile& output : outputs) {
-    if (!output.path.empty()) collect(problems, [&] { check_writable(output.path); }, output.option + " ");
+    if (!output.path.empty())
+      collect(
+          problems, [&] { check_writable(output.path); }, output.option + " ");
   }
   if (!arguments.wave_scopes.empty() && arguments.wave.empty()) problems.push_back("--wave-scope needs --wave FILE");
   const bool vcd = arguments.wave.size() > 4 && arguments.wave.compare(arguments.wave.size() - 4, 4, ".vcd") == 0;
   if (!arguments.wave.empty() && !vcd) {
-    problems.push_back(fmt::format("--wave: {} is no .vcd file, the format that is written", quote_word(arguments.wave)));
+    problems.push_back(
+        fmt::format("--wave: {} is no .vcd file, the format that is written", quote_word(arguments.wave)));
   }
   note(one_of("workload", arguments.workload, {"gemm", "program"}));
   std::vector<NamedFile> all_outputs = outputs;
@@ -223,7 +232,7 @@ int run_command(const RunArguments& arguments) {
   if (wave && !wave->unmatched_scopes().empty()) {
     throw ConfigError(unmatched_signals("--wave-scope", platform, wave->unmatched_scopes()));
   }
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);   // elaborates: sockets are bound from here on
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: sockets are bound from here on
   log(LogLevel::Info, "loading");
   workload->start(platform);
 

@@ -11,10 +11,10 @@ namespace azulejo::cli {
 
 struct RunArguments {
   std::string platform;
-  std::string workload;                   // "gemm" or "program"
+  std::string workload;  // "gemm" or "program"
   GemmArguments gemm;
   std::string program_file;
-  std::vector<std::string> settings;      // --set
+  std::vector<std::string> settings;  // --set
   std::string data = "full";
   std::string seed = "0";
   std::string until;
@@ -23,7 +23,7 @@ struct RunArguments {
   std::string report, trace, wave;
   std::vector<std::string> wave_scopes;
   bool quiet = false;
-  std::string command;                    // as typed, for the report
+  std::string command;  // as typed, for the report
 };
 
 // Exit status of the process. Throws ConfigError before anything is simulated or written.

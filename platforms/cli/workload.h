@@ -12,19 +12,19 @@
 namespace azulejo::cli {
 
 struct CheckResult {
-  bool done = false;               // false: the run moved no data, or did not reach its end
+  bool done = false;  // false: the run moved no data, or did not reach its end
   std::uint64_t elements = 0;
   std::uint64_t mismatches = 0;
   std::uint64_t max_ulp = 0;
   bool sampled = false;
-  std::string first_mismatch;      // place and both values; empty if none
-  std::string no_check;            // why there was nothing to compare with, if so
+  std::string first_mismatch;  // place and both values; empty if none
+  std::string no_check;        // why there was nothing to compare with, if so
 };
 
 // Operations that the workload asked for, for rates and utilization.
 struct WorkDone {
-  double flops = 0;                // 2 per multiply-add of the mathematical problem
-  double peak_flops_per_s = 0;     // of the cores used, at the workload's element type
+  double flops = 0;             // 2 per multiply-add of the mathematical problem
+  double peak_flops_per_s = 0;  // of the cores used, at the workload's element type
 };
 
 class Workload {

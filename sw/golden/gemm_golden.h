@@ -13,9 +13,9 @@ namespace azulejo::golden {
 enum class ElementType : std::uint8_t { Fp32, Tf32, Bf16, Fp16, E4M3, E4M3FN, E5M2, E3M4, Int8 };
 
 struct GemmProblem {
-  std::size_t m = 0, k = 0, n = 0;            // all at least 1
-  ElementType type = ElementType::Bf16;       // of A and B
-  ElementType out_type = ElementType::Bf16;   // of C
+  std::size_t m = 0, k = 0, n = 0;           // all at least 1
+  ElementType type = ElementType::Bf16;      // of A and B
+  ElementType out_type = ElementType::Bf16;  // of C
   // Sums of up to 128 products are formed in the array and added in PSUM over `k_block_tiles` such sums (0: over all
   // of K). Several K blocks are added in SBUF in FP32, kept as `partial_type` (Fp32 or Bf16) after every block but the
   // last, whose sum is rounded to out_type directly.
@@ -25,13 +25,13 @@ struct GemmProblem {
 };
 
 struct GemmCheck {
-  std::uint64_t elements = 0;      // compared
+  std::uint64_t elements = 0;  // compared
   std::uint64_t mismatches = 0;
-  std::uint64_t max_ulp = 0;       // largest distance in codes of out_type between result and golden
-  bool sampled = false;            // a seeded sample instead of every element
+  std::uint64_t max_ulp = 0;  // largest distance in codes of out_type between result and golden
+  bool sampled = false;       // a seeded sample instead of every element
   // The first mismatch, if any.
   std::size_t row = 0, column = 0;
-  std::uint32_t expected = 0, found = 0;   // codes
+  std::uint32_t expected = 0, found = 0;  // codes
 };
 
 // Compares `c` ([m, n], codes of out_type) with the golden product of `a` ([k, m], as it lies in HBM) and `b` ([k, n]).

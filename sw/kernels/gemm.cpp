@@ -15,15 +15,15 @@ using nki::Target;
 using nki::Tile;
 using nki::TilePool;
 
-// Queues: loads are triggered by the Sync engine, stores by the Scalar engine, so that a store that waits never holds up a
-// load.
+// Queues: loads are triggered by the Sync engine, stores by the Scalar engine, so that a store that waits never holds
+// up a load.
 constexpr EngineId kLoadTrigger = EngineId::Sync;
 constexpr EngineId kStoreTrigger = EngineId::Scalar;
 constexpr std::uint32_t kStationaryQueue = 0;
 constexpr std::uint32_t kMovingQueue = 1;
 constexpr std::uint32_t kStoreQueue = 2;
 
-constexpr std::uint32_t kBasicBuffers = 64;    // tiles in flight that more SBUF would not make faster
+constexpr std::uint32_t kBasicBuffers = 64;  // tiles in flight that more SBUF would not make faster
 constexpr std::uint32_t kOutBuffers = 4;
 
 std::uint32_t tiles(std::uint64_t extent, std::uint32_t tile) {
@@ -56,17 +56,25 @@ class Gemm {
 
   Program record() {
     switch (options_.tiling) {
-      case GemmTiling::Basic: basic(); break;
+      case GemmTiling::Basic:
+        basic();
+        break;
       case GemmTiling::Hoist:
-      case GemmTiling::BlockFree: columns(); break;
-      case GemmTiling::Full: full(); break;
+      case GemmTiling::BlockFree:
+        columns();
+        break;
+      case GemmTiling::Full:
+        full();
+        break;
     }
     return kernel_.finish();
   }
 
  private:
   // A core with fewer queues shares them.
-  std::uint8_t queue(std::uint32_t index) const { return static_cast<std::uint8_t>(index % kernel_.target().dma_queues); }
+  std::uint8_t queue(std::uint32_t index) const {
+    return static_cast<std::uint8_t>(index % kernel_.target().dma_queues);
+  }
 
   std::uint64_t row_bytes(Format format, std::uint64_t cols) const { return storage_bytes(format, cols); }
 
@@ -90,12 +98,12 @@ class Gemm {
   void store(const Tile& out, std::uint32_t mt, std::uint32_t nt, std::uint32_t n_count) {
     const Span m = span(shape_.m, kGemmTileM, mt, 1);
     const Span n = span(shape_.n, kGemmTileN, nt, n_count);
-    kernel_.dma_copy(HbmView{&tensors_.c, m.first, n.first, m.size, n.size}, out, kStoreTrigger,
-                     queue(kStoreQueue));
+    kernel_.dma_copy(HbmView{&tensors_.c, m.first, n.first, m.size, n.size}, out, kStoreTrigger, queue(kStoreQueue));
   }
 
   Tile psum_tile(std::uint32_t mt, std::uint32_t nt) {
-    return kernel_.tile(psum_, span(shape_.m, kGemmTileM, mt, 1).size, span(shape_.n, kGemmTileN, nt, 1).size, Format::Fp32);
+    return kernel_.tile(psum_, span(shape_.m, kGemmTileM, mt, 1).size, span(shape_.n, kGemmTileN, nt, 1).size,
+                        Format::Fp32);
   }
 
   // PSUM to C by way of an SBUF tile.
@@ -191,7 +199,8 @@ class Gemm {
               for (std::uint32_t n = 0; n < n_count; ++n) {
                 const Tile sum = psum_tile(mt, nb + n);
                 for (std::uint32_t k = 0; k < k_count; ++k) {
-                  kernel_.nc_matmul(sum, a[k].columns(m * kGemmTileM, rows.size), b[k].columns(n * kGemmTileN, sum.cols), k > 0);
+                  kernel_.nc_matmul(sum, a[k].columns(m * kGemmTileM, rows.size),
+                                    b[k].columns(n * kGemmTileN, sum.cols), k > 0);
                 }
                 const auto slice = [&](const Tile& tile) { return tile.columns(n * kGemmTileN, sum.cols); };
                 if (last && k_blocks == 1) {
@@ -230,14 +239,16 @@ class Gemm {
 };
 
 // Full: bytes per partition of one choice of block sizes and M blocks per super-block.
-std::uint64_t full_bytes(const GemmShape& shape, const GemmOptions& options, const GemmPlan& plan, std::uint32_t super_m) {
+std::uint64_t full_bytes(const GemmShape& shape, const GemmOptions& options, const GemmPlan& plan,
+                         std::uint32_t super_m) {
   const std::uint64_t m_cols = std::min<std::uint64_t>(shape.m, std::uint64_t{plan.block_m} * kGemmTileM);
   const std::uint64_t n_cols = std::min<std::uint64_t>(shape.n, std::uint64_t{plan.block_n} * kGemmTileN);
   std::uint64_t bytes = std::uint64_t{plan.stationary_buffers} * padded(storage_bytes(options.type, m_cols)) +
                         std::uint64_t{plan.moving_buffers} * padded(storage_bytes(options.type, n_cols)) +
                         std::uint64_t{plan.out_buffers} * padded(storage_bytes(options.out_type, n_cols));
   if (plan.k_tiles > plan.block_k) {
-    bytes += std::uint64_t{std::min(super_m * plan.block_m, plan.m_tiles)} * padded(storage_bytes(options.partials, n_cols));
+    bytes +=
+        std::uint64_t{std::min(super_m * plan.block_m, plan.m_tiles)} * padded(storage_bytes(options.partials, n_cols));
   }
   return bytes;
 }
@@ -264,8 +275,9 @@ void plan_full(const Target& target, const GemmShape& shape, const GemmOptions& 
     } else if (plan.block_n > 1) {
       plan.block_n = 1;
     } else {
-      throw KernelError(fmt::format("tiling full: single tiles with two buffers each need {} bytes per SBUF partition; there are {}",
-                                    full_bytes(shape, options, plan, 1), target.sbuf_partition_size));
+      throw KernelError(
+          fmt::format("tiling full: single tiles with two buffers each need {} bytes per SBUF partition; there are {}",
+                      full_bytes(shape, options, plan, 1), target.sbuf_partition_size));
     }
     size_buffers();
   }
@@ -281,10 +293,14 @@ void plan_full(const Target& target, const GemmShape& shape, const GemmOptions& 
 
 std::string_view tiling_name(GemmTiling tiling) {
   switch (tiling) {
-    case GemmTiling::Basic: return "basic";
-    case GemmTiling::Hoist: return "hoist";
-    case GemmTiling::BlockFree: return "block_free";
-    case GemmTiling::Full: return "full";
+    case GemmTiling::Basic:
+      return "basic";
+    case GemmTiling::Hoist:
+      return "hoist";
+    case GemmTiling::BlockFree:
+      return "block_free";
+    case GemmTiling::Full:
+      return "full";
   }
   return "";
 }
@@ -304,12 +320,13 @@ std::optional<GemmTiling> parse_tiling(std::string_view name) {
 
 GemmPlan plan_gemm(const Target& target, const GemmShape& shape, const GemmOptions& options) {
   if (target.array_rows < kGemmTileK || target.array_cols < kGemmTileM || target.max_moving < kGemmTileN) {
-    throw KernelError(fmt::format("gemm multiplies tiles of {} x {} x {}; the array takes {} x {} x {}", kGemmTileK, kGemmTileM,
-                                  kGemmTileN, target.array_rows, target.array_cols, target.max_moving));
+    throw KernelError(fmt::format("gemm multiplies tiles of {} x {} x {}; the array takes {} x {} x {}", kGemmTileK,
+                                  kGemmTileM, kGemmTileN, target.array_rows, target.array_cols, target.max_moving));
   }
   if (target.psum_partition_size / target.psum_banks < kGemmTileN * sizeof(float)) {
-    throw KernelError(fmt::format("a result row of {} FP32 values takes {} bytes; a PSUM bank has {} per partition", kGemmTileN,
-                                  kGemmTileN * sizeof(float), target.psum_partition_size / target.psum_banks));
+    throw KernelError(fmt::format("a result row of {} FP32 values takes {} bytes; a PSUM bank has {} per partition",
+                                  kGemmTileN, kGemmTileN * sizeof(float),
+                                  target.psum_partition_size / target.psum_banks));
   }
   GemmPlan plan;
   plan.m_tiles = tiles(shape.m, kGemmTileM);
@@ -325,9 +342,9 @@ GemmPlan plan_gemm(const Target& target, const GemmShape& shape, const GemmOptio
   const std::uint64_t b_tile = padded(storage_bytes(options.type, std::min<std::uint64_t>(shape.n, kGemmTileN)));
   const std::uint64_t out_tile = padded(storage_bytes(options.out_type, std::min<std::uint64_t>(shape.n, kGemmTileN)));
   plan.out_buffers = kOutBuffers;
-  std::uint64_t a_min = 1;   // tiles that must be in SBUF at once
+  std::uint64_t a_min = 1;  // tiles that must be in SBUF at once
   std::uint64_t b_min = 1;
-  std::uint64_t a_max = kBasicBuffers;   // tiles beyond which nothing is gained
+  std::uint64_t a_max = kBasicBuffers;  // tiles beyond which nothing is gained
   std::uint64_t b_max = kBasicBuffers;
   if (options.tiling != GemmTiling::Basic) {
     const std::uint32_t block = options.tiling == GemmTiling::BlockFree ? 2 : 1;
@@ -339,14 +356,16 @@ GemmPlan plan_gemm(const Target& target, const GemmShape& shape, const GemmOptio
     a_max = 2 * a_min;
     b_max = 2 * std::uint64_t{plan.block_n} * plan.k_tiles;
   }
-  while (plan.out_buffers > 1 && a_min * a_tile + b_min * b_tile + plan.out_buffers * out_tile > target.sbuf_partition_size) {
+  while (plan.out_buffers > 1 &&
+         a_min * a_tile + b_min * b_tile + plan.out_buffers * out_tile > target.sbuf_partition_size) {
     plan.out_buffers /= 2;
   }
   const std::uint64_t needed = a_min * a_tile + b_min * b_tile + plan.out_buffers * out_tile;
   if (needed > target.sbuf_partition_size) {
-    throw KernelError(fmt::format("tiling {}: {} stationary and {} moving tiles need {} bytes per SBUF partition; there are {}{}",
-                                  tiling_name(options.tiling), a_min, b_min, needed, target.sbuf_partition_size,
-                                  options.tiling == GemmTiling::Basic ? "" : " (tiling full has no such limit)"));
+    throw KernelError(
+        fmt::format("tiling {}: {} stationary and {} moving tiles need {} bytes per SBUF partition; there are {}{}",
+                    tiling_name(options.tiling), a_min, b_min, needed, target.sbuf_partition_size,
+                    options.tiling == GemmTiling::Basic ? "" : " (tiling full has no such limit)"));
   }
   // What is left goes to moving tiles first, which are replaced more often.
   std::uint64_t left = target.sbuf_partition_size - needed;
@@ -361,7 +380,8 @@ GemmPlan plan_gemm(const Target& target, const GemmShape& shape, const GemmOptio
   return plan;
 }
 
-Program record_gemm(const Target& target, const GemmShape& shape, const GemmOptions& options, const GemmTensors& tensors) {
+Program record_gemm(const Target& target, const GemmShape& shape, const GemmOptions& options,
+                    const GemmTensors& tensors) {
   return Gemm(target, shape, options, tensors).record();
 }
 

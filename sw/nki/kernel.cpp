@@ -20,21 +20,24 @@ static_assert(kFirstRing + kRingSemaphores * kEngines <= kSemaphores);
 }  // namespace
 
 Tile Tile::columns(std::uint32_t first, std::uint32_t count) const {
-  if (first + count > cols) throw KernelError(fmt::format("columns {} to {} of a tile of {}", first, first + count, cols));
+  if (first + count > cols)
+    throw KernelError(fmt::format("columns {} to {} of a tile of {}", first, first + count, cols));
   Tile slice = *this;
   slice.offset_bytes += static_cast<std::uint32_t>(storage_bytes(format, first));
   slice.cols = count;
   return slice;
 }
 
-Kernel::Kernel(const Target& target, Synchronisation synchronisation) : target_(target), synchronisation_(synchronisation) {}
+Kernel::Kernel(const Target& target, Synchronisation synchronisation)
+    : target_(target), synchronisation_(synchronisation) {}
 
 TilePool& Kernel::sbuf_pool(const std::string& name, std::uint64_t buffer_size, std::uint32_t count) {
   // Rows start at multiples of 64 bytes.
   const std::uint64_t size = (buffer_size + 63) / 64 * 64;
   if (count == 0 || size * count > sbuf_free()) {
-    throw KernelError(fmt::format("SBUF: {} buffers of {} bytes per partition for '{}' do not fit: {} of {} bytes are free",
-                                  count, size, name, sbuf_free(), target_.sbuf_partition_size));
+    throw KernelError(
+        fmt::format("SBUF: {} buffers of {} bytes per partition for '{}' do not fit: {} of {} bytes are free", count,
+                    size, name, sbuf_free(), target_.sbuf_partition_size));
   }
   TilePool& pool = pools_.emplace_back();
   pool.space_ = MemorySpace::Sbuf;
@@ -50,8 +53,8 @@ TilePool& Kernel::sbuf_pool(const std::string& name, std::uint64_t buffer_size, 
 
 TilePool& Kernel::psum_pool(const std::string& name, std::uint32_t count) {
   if (count == 0 || count > psum_banks_free()) {
-    throw KernelError(fmt::format("PSUM: {} banks for '{}' do not fit: {} of {} are free", count, name, psum_banks_free(),
-                                  target_.psum_banks));
+    throw KernelError(fmt::format("PSUM: {} banks for '{}' do not fit: {} of {} are free", count, name,
+                                  psum_banks_free(), target_.psum_banks));
   }
   TilePool& pool = pools_.emplace_back();
   pool.space_ = MemorySpace::Psum;
@@ -104,7 +107,7 @@ void Kernel::need(Unit user, bool by_dma, const Accesses& accesses, WaitReason r
     const std::uint32_t ordinal = accesses.unit[u];
     if (ordinal == 0) continue;
     const bool own = !by_dma && engine_of(unit) == engine_of(user);
-    if (own && (skip_own || user == kTensor || user == kTensorLoad)) continue;   // in-order engine
+    if (own && (skip_own || user == kTensor || user == kTensorLoad)) continue;  // in-order engine
     unit_waits_.push_back({unit, ordinal, reason});
   }
   for (const DmaTicket& ticket : accesses.dma) dma_waits_.push_back({ticket, reason});
@@ -122,9 +125,7 @@ void Kernel::need_write(Unit user, bool by_dma, const Tile& tile) {
   need(user, by_dma, buffer.reads, reason, true);
 }
 
-void Kernel::read_by(Unit unit, const Tile& tile) {
-  buffers_[tile.buffer].reads.unit[unit] = issued_[unit];
-}
+void Kernel::read_by(Unit unit, const Tile& tile) { buffers_[tile.buffer].reads.unit[unit] = issued_[unit]; }
 
 Kernel::Accesses& Kernel::writes_of(const Tile& tile) {
   Buffer& buffer = buffers_[tile.buffer];
@@ -134,7 +135,7 @@ Kernel::Accesses& Kernel::writes_of(const Tile& tile) {
     buffer.writes = {};
     buffer.fresh = false;
   }
-  if (loaded_valid_ && loaded_.buffer == tile.buffer) loaded_valid_ = false;   // the array holds the old weights
+  if (loaded_valid_ && loaded_.buffer == tile.buffer) loaded_valid_ = false;  // the array holds the old weights
   return buffer.writes;
 }
 
@@ -152,7 +153,7 @@ void Kernel::emit(Unit unit, Instruction instruction) {
     if (wait.ordinal <= known[wait.unit] || wait.ordinal <= units[wait.unit].ordinal) continue;
     units[wait.unit] = wait;
   }
-  std::vector<Instruction> waits;   // as instructions; the last one moves into the instruction itself
+  std::vector<Instruction> waits;  // as instructions; the last one moves into the instruction itself
   std::vector<Patch> patches;
   for (std::uint8_t u = 0; u < kUnits; ++u) {
     const UnitWait& wait = units[u];
@@ -161,7 +162,8 @@ void Kernel::emit(Unit unit, Instruction instruction) {
     Instruction w;
     w.opcode = Opcode::SemaphoreWait;
     w.wait = {WaitCondition::GreaterEqual, wait.reason, u, 0};
-    patches.push_back({engine, static_cast<std::uint32_t>(code.size() + waits.size()), static_cast<Unit>(u), wait.ordinal});
+    patches.push_back(
+        {engine, static_cast<std::uint32_t>(code.size() + waits.size()), static_cast<Unit>(u), wait.ordinal});
     waits.push_back(w);
   }
   for (const DmaWait& wait : dma_waits_) {
@@ -190,9 +192,9 @@ void Kernel::emit(Unit unit, Instruction instruction) {
 }
 
 void Kernel::nc_matmul(const Tile& dst, const Tile& stationary, const Tile& moving, bool accumulate) {
-  const bool loaded = loaded_valid_ && loaded_.buffer == stationary.buffer && loaded_.offset_bytes == stationary.offset_bytes &&
-                      loaded_.partitions == stationary.partitions && loaded_.cols == stationary.cols &&
-                      loaded_.format == stationary.format;
+  const bool loaded = loaded_valid_ && loaded_.buffer == stationary.buffer &&
+                      loaded_.offset_bytes == stationary.offset_bytes && loaded_.partitions == stationary.partitions &&
+                      loaded_.cols == stationary.cols && loaded_.format == stationary.format;
   if (!loaded) {
     Instruction load;
     load.opcode = Opcode::LoadStationary;
@@ -293,8 +295,8 @@ DmaAccess sbuf_side(const Target& target, const Tile& tile) {
 DmaAccess hbm_side(const HbmView& view) {
   const HbmTensor& tensor = *view.tensor;
   if (view.row + view.rows > tensor.rows || view.col + view.cols > tensor.cols) {
-    throw KernelError(fmt::format("[{}:{}, {}:{}] of an HBM tensor of [{}, {}]", view.row, view.row + view.rows, view.col,
-                                  view.col + view.cols, tensor.rows, tensor.cols));
+    throw KernelError(fmt::format("[{}:{}, {}:{}] of an HBM tensor of [{}, {}]", view.row, view.row + view.rows,
+                                  view.col, view.col + view.cols, tensor.rows, tensor.cols));
   }
   DmaAccess side;
   side.address = tensor.address + view.row * tensor.row_stride + storage_bytes(tensor.format, view.col);

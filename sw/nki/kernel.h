@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel builder: records instructions per engine under the names of NKI's ISA, allocates tiles in SBUF and PSUM with the
-// capacity checked, and inserts the semaphores that the reads and writes of tiles require.
+// Kernel builder: records instructions per engine under the names of NKI's ISA, allocates tiles in SBUF and PSUM with
+// the capacity checked, and inserts the semaphores that the reads and writes of tiles require.
 //
-// Needs tlm/isa and tlm/numerics only. A kernel error (a tile that does not fit, a shape that an instruction cannot take)
-// throws KernelError; what only the hardware can know is left to the machine.
+// Needs tlm/isa and tlm/numerics only. A kernel error (a tile that does not fit, a shape that an instruction cannot
+// take) throws KernelError; what only the hardware can know is left to the machine.
 #pragma once
 
 #include <array>
@@ -24,18 +24,19 @@ class KernelError : public std::runtime_error {
 
 // What a kernel must know of the core it is written for.
 struct Target {
-  std::uint32_t core = 0;                     // index within the chip, for the DMA addresses of its SBUF
-  std::uint64_t sbuf_partition_size = 0;      // bytes
+  std::uint32_t core = 0;                 // index within the chip, for the DMA addresses of its SBUF
+  std::uint64_t sbuf_partition_size = 0;  // bytes
   std::uint64_t psum_partition_size = 0;
   std::uint32_t psum_banks = 8;
-  std::uint32_t array_rows = 128;             // largest K, M and N of one matmul
+  std::uint32_t array_rows = 128;  // largest K, M and N of one matmul
   std::uint32_t array_cols = 128;
   std::uint32_t max_moving = 512;
-  std::uint32_t dma_engines = kDmaEngines;    // semaphore increments of one transfer
+  std::uint32_t dma_engines = kDmaEngines;  // semaphore increments of one transfer
   std::uint32_t dma_queues = kDmaQueues;
 };
 
-// Semaphores::Automatic inserts waits from the hazards of tiles; Manual records what the author writes and nothing else.
+// Semaphores::Automatic inserts waits from the hazards of tiles; Manual records what the author writes and nothing
+// else.
 enum class Synchronisation : std::uint8_t { Automatic, Manual };
 
 // A row-major matrix in HBM, addressed as the DMA engines address it.
@@ -44,7 +45,7 @@ struct HbmTensor {
   std::uint64_t rows = 0;
   std::uint64_t cols = 0;
   Format format = Format::Bf16;
-  std::uint64_t row_stride = 0;   // bytes
+  std::uint64_t row_stride = 0;  // bytes
 };
 
 // [rows, cols] of an HbmTensor from (row, col) on.
@@ -58,19 +59,19 @@ struct HbmView {
 
 // A tile in SBUF or PSUM: [partitions, cols] elements of `format`, rows contiguous. A value: slices share the buffer.
 struct Tile {
-  std::uint32_t buffer = 0;       // index of the buffer that holds it
+  std::uint32_t buffer = 0;  // index of the buffer that holds it
   MemorySpace space = MemorySpace::Sbuf;
   Format format = Format::Bf16;
   std::uint32_t partitions = 0;
   std::uint32_t cols = 0;
-  std::uint32_t offset_bytes = 0; // of the first column, within each partition
+  std::uint32_t offset_bytes = 0;  // of the first column, within each partition
 
   // Columns [first, first + count). REQUIRES: within the tile.
   Tile columns(std::uint32_t first, std::uint32_t count) const;
 };
 
-// A ring of equal buffers; each tile takes the next one, and waits at its first write until the tile that had it before is
-// no longer in use.
+// A ring of equal buffers; each tile takes the next one, and waits at its first write until the tile that had it before
+// is no longer in use.
 class TilePool {
  public:
   std::uint32_t size() const { return static_cast<std::uint32_t>(buffers_.size()); }
@@ -78,7 +79,7 @@ class TilePool {
  private:
   friend class Kernel;
   MemorySpace space_ = MemorySpace::Sbuf;
-  std::uint64_t buffer_size_ = 0;             // bytes per partition
+  std::uint64_t buffer_size_ = 0;  // bytes per partition
   std::vector<std::uint32_t> buffers_;
   std::uint32_t next_ = 0;
 };
@@ -89,8 +90,8 @@ class Kernel {
 
   const Target& target() const { return target_; }
 
-  // `count` buffers of `buffer_size` bytes per partition. Throws KernelError if they do not fit beside what is allocated;
-  // a PSUM buffer must fit one bank and takes it whole.
+  // `count` buffers of `buffer_size` bytes per partition. Throws KernelError if they do not fit beside what is
+  // allocated; a PSUM buffer must fit one bank and takes it whole.
   TilePool& sbuf_pool(const std::string& name, std::uint64_t buffer_size, std::uint32_t count);
   TilePool& psum_pool(const std::string& name, std::uint32_t count);
   std::uint64_t sbuf_free() const { return target_.sbuf_partition_size - sbuf_used_; }
@@ -99,7 +100,8 @@ class Kernel {
   // The pool's next buffer as a tile. Throws KernelError if [partitions, cols] of `format` does not fit the buffer.
   Tile tile(TilePool& pool, std::uint32_t partitions, std::uint32_t cols, Format format);
 
-  // nki.isa. `dst[M, N] (+)= stationary[K, M].T @ moving[K, N]`; loads the stationary tile unless the same one is loaded.
+  // nki.isa. `dst[M, N] (+)= stationary[K, M].T @ moving[K, N]`; loads the stationary tile unless the same one is
+  // loaded.
   void nc_matmul(const Tile& dst, const Tile& stationary, const Tile& moving, bool accumulate);
   void tensor_copy(const Tile& dst, const Tile& src);
   void memset(const Tile& dst, float value);
@@ -135,11 +137,11 @@ class Kernel {
     std::uint32_t offset_bytes = 0;
     Accesses reads;
     Accesses writes;
-    bool fresh = true;                 // no write since the tile was taken
+    bool fresh = true;  // no write since the tile was taken
   };
   struct UnitWait {
     Unit unit;
-    std::uint32_t ordinal;             // instruction number plus one
+    std::uint32_t ordinal;  // instruction number plus one
     WaitReason reason;
   };
   struct DmaWait {
@@ -160,7 +162,7 @@ class Kernel {
   void need_write(Unit user, bool by_dma, const Tile& tile);
   void read_by(Unit unit, const Tile& tile);
   void written_by(Unit unit, const Tile& tile);
-  Accesses& writes_of(const Tile& tile);   // to add a write to
+  Accesses& writes_of(const Tile& tile);  // to add a write to
   void emit(Unit unit, Instruction instruction);
   void transfer(Instruction instruction, const Tile& tile, bool tile_is_destination, EngineId trigger);
 
@@ -172,12 +174,12 @@ class Kernel {
   std::uint64_t sbuf_used_ = 0;
   std::uint32_t psum_used_ = 0;
 
-  std::array<std::uint32_t, kUnits> issued_{};                              // instructions per unit
-  std::array<std::vector<std::uint32_t>, kUnits> index_of_;                 // unit's instruction number -> program index
-  std::array<std::array<std::uint32_t, kUnits>, kEngines> known_{};         // [engine][unit]: already waited for
+  std::array<std::uint32_t, kUnits> issued_{};                       // instructions per unit
+  std::array<std::vector<std::uint32_t>, kUnits> index_of_;          // unit's instruction number -> program index
+  std::array<std::array<std::uint32_t, kUnits>, kEngines> known_{};  // [engine][unit]: already waited for
   std::array<std::array<std::uint32_t, kSemaphores>, kEngines> known_dma_{};
-  std::array<std::uint32_t, kEngines> transfers_{};                         // per trigger
-  std::vector<UnitWait> unit_waits_;                                        // of the instruction being recorded
+  std::array<std::uint32_t, kEngines> transfers_{};  // per trigger
+  std::vector<UnitWait> unit_waits_;                 // of the instruction being recorded
   std::vector<DmaWait> dma_waits_;
   std::vector<Patch> patches_;
   Tile loaded_;

@@ -16,7 +16,7 @@ namespace azulejo {
 namespace {
 
 constexpr std::uint64_t kTensorAlignment = 4096;
-constexpr auto kSliceGoal = std::chrono::milliseconds(40);   // host time between two looks at the limits
+constexpr auto kSliceGoal = std::chrono::milliseconds(40);  // host time between two looks at the limits
 
 }  // namespace
 

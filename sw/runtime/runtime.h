@@ -28,17 +28,17 @@ class HbmAllocator {
 };
 
 enum class RunEnd : std::uint8_t {
-  Finished,      // every core ran to its end
-  Until,         // the time limit came first
-  Interrupted,   // the stop flag was set
-  Fault,         // stopped at the first fault
-  Deadlock,      // nothing can happen any more and a core still waits
+  Finished,     // every core ran to its end
+  Until,        // the time limit came first
+  Interrupted,  // the stop flag was set
+  Fault,        // stopped at the first fault
+  Deadlock,     // nothing can happen any more and a core still waits
 };
 
 struct RunLimits {
-  Femtoseconds until = 0;                              // 0: none
-  const volatile std::sig_atomic_t* stop = nullptr;    // set by a signal handler
-  const bool* fault = nullptr;                         // set when the run is to stop at a fault
+  Femtoseconds until = 0;                            // 0: none
+  const volatile std::sig_atomic_t* stop = nullptr;  // set by a signal handler
+  const bool* fault = nullptr;                       // set when the run is to stop at a fault
   // Called every few ten milliseconds of host time with the simulated time.
   std::function<void(Femtoseconds)> progress;
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of the main job, `gemm` on one NeuronCore of trn1.2xlarge, as ratios within one run:
 //   data full   simulated multiply-adds against the host's FP32 FMA peak on one core   (reach: at least one half)
-//   data none   against SCALE-Sim 3: 2048 x 2048 x 2048 in 425 CPU s on a machine whose SystemC kernel runs an SC_METHOD in
-//               58 ns (scalesim-project/scale-sim-v3 1d62b68), scaled by this machine's SC_METHOD   (reach: at least 1,000)
+//   data none   against SCALE-Sim 3: 2048 x 2048 x 2048 in 425 CPU s on a machine whose SystemC kernel runs an
+//   SC_METHOD in
+//               58 ns (scalesim-project/scale-sim-v3 1d62b68), scaled by this machine's SC_METHOD   (reach: at least
+//               1,000)
 // Exit status 1 if a result is wrong or a ratio falls below four fifths of its reach (shared machines are noisy).
 #include <algorithm>
 #include <cstdio>
@@ -19,8 +21,8 @@ namespace {
 using namespace azulejo;
 
 constexpr double kGuard = 0.8;
-constexpr double kScaleSimSeconds = 425;      // CPU s for 2048^3
-constexpr double kScaleSimMethod = 58e-9;     // s per SC_METHOD activation on its machine
+constexpr double kScaleSimSeconds = 425;   // CPU s for 2048^3
+constexpr double kScaleSimMethod = 58e-9;  // s per SC_METHOD activation on its machine
 
 // A process that only notifies itself.
 class Ticker : public sc_core::sc_module {
@@ -79,8 +81,8 @@ int bench_full() {
   const double peak = peak_sum / samples;
   const double rate = workload->work().flops / seconds;
   const bool exact = workload->check(platform).mismatches == 0;
-  std::printf("data full  4096 x 8192 x 4096 bf16: %.1f GFLOP/s of %.1f GFLOP/s peak: ratio %.2f%s\n", rate / 1e9, peak / 1e9,
-              rate / peak, exact ? "" : "  (WRONG RESULT)");
+  std::printf("data full  4096 x 8192 x 4096 bf16: %.1f GFLOP/s of %.1f GFLOP/s peak: ratio %.2f%s\n", rate / 1e9,
+              peak / 1e9, rate / peak, exact ? "" : "  (WRONG RESULT)");
   return exact && rate >= kGuard * 0.5 * peak ? 0 : 1;
 }
 
@@ -100,8 +102,8 @@ int bench_none() {
   const double seconds = bench::cpu_seconds() - start;
   const double method = method_seconds(ticker);
   const double ratio = kScaleSimSeconds / kScaleSimMethod / (seconds / method);
-  std::printf("data none  2048 x 2048 x 2048: %.3f CPU s, SC_METHOD %.0f ns here: %.0f times SCALE-Sim 3\n", seconds, method * 1e9,
-              ratio);
+  std::printf("data none  2048 x 2048 x 2048: %.3f CPU s, SC_METHOD %.0f ns here: %.0f times SCALE-Sim 3\n", seconds,
+              method * 1e9, ratio);
   return ratio >= kGuard * 1000 ? 0 : 1;
 }
 

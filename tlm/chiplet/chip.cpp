@@ -14,8 +14,8 @@ Chip::Chip(const sc_core::sc_module_name& name, const std::vector<NeuronCoreConf
   }
   std::uint32_t initiator = 0;
   for (std::size_t c = 0; c < cores.size(); ++c) {
-    cores_.push_back(std::make_unique<NeuronCore>(fmt::format("nc{}", c).c_str(), cores[c], static_cast<std::uint32_t>(c),
-                                                  initiator, keep_data));
+    cores_.push_back(std::make_unique<NeuronCore>(fmt::format("nc{}", c).c_str(), cores[c],
+                                                  static_cast<std::uint32_t>(c), initiator, keep_data));
     NeuronCore& core = *cores_.back();
     interconnect.core_initiator.bind(core.target);
     for (std::size_t e = 0; e < core.dma.size(); ++e) core.dma.engine(e).memory_initiator.bind(interconnect.target);

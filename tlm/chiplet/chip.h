@@ -2,9 +2,8 @@
 // One accelerator chip: NeuronCores and HBM stacks on the on-die interconnect.
 #pragma once
 
-#include <systemc>
-
 #include <memory>
+#include <systemc>
 #include <vector>
 
 #include "tlm/chiplet/config.h"
@@ -17,8 +16,8 @@ namespace azulejo {
 class Chip : public sc_core::sc_module {
  public:
   // One configuration per core and per stack, in order. REQUIRES: each validates.
-  Chip(const sc_core::sc_module_name& name, const std::vector<NeuronCoreConfig>& cores, const std::vector<HbmConfig>& stacks,
-       bool keep_data);
+  Chip(const sc_core::sc_module_name& name, const std::vector<NeuronCoreConfig>& cores,
+       const std::vector<HbmConfig>& stacks, bool keep_data);
 
   std::size_t cores() const { return cores_.size(); }
   std::size_t stacks() const { return stacks_.size(); }

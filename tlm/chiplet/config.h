@@ -14,8 +14,8 @@ namespace azulejo {
 struct ChipConfig {
   std::uint32_t cores = 2;
   std::uint32_t hbm_stacks = 2;
-  NeuronCoreConfig nc;    // every core
-  HbmConfig hbm;          // every stack
+  NeuronCoreConfig nc;  // every core
+  HbmConfig hbm;        // every stack
 };
 
 // Core c's own stack: cores are spread evenly over the stacks in order.

@@ -31,8 +31,8 @@ Interconnect::Destination Interconnect::destination_of(std::uint64_t address) {
   return destination;
 }
 
-tlm::tlm_sync_enum Interconnect::nb_transport_fw(int initiator, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                                 sc_core::sc_time& delay) {
+tlm::tlm_sync_enum Interconnect::nb_transport_fw(int initiator, tlm::tlm_generic_payload& payload,
+                                                 tlm::tlm_phase& phase, sc_core::sc_time& delay) {
   const std::uint64_t address = payload.get_address();
   const Destination destination = destination_of(address);
   if (!destination.ok) {
@@ -49,7 +49,8 @@ tlm::tlm_sync_enum Interconnect::nb_transport_fw(int initiator, tlm::tlm_generic
   payload.get_extension(key);
   AZULEJO_CHECK(key != nullptr, "an initiator of four-phase requests carries RequestKey");
   key->route = static_cast<std::uint32_t>(initiator);
-  const tlm::tlm_sync_enum result = hbm_initiator[static_cast<int>(destination.index)]->nb_transport_fw(payload, phase, delay);
+  const tlm::tlm_sync_enum result =
+      hbm_initiator[static_cast<int>(destination.index)]->nb_transport_fw(payload, phase, delay);
   if (result == tlm::TLM_COMPLETED) payload.set_address(address);
   return result;
 }
@@ -82,8 +83,9 @@ unsigned int Interconnect::transport_dbg(int, tlm::tlm_generic_payload& payload)
   const Destination destination = destination_of(address);
   if (!destination.ok) return 0;
   payload.set_address(address - destination.base);
-  const unsigned int bytes = destination.hbm ? hbm_initiator[static_cast<int>(destination.index)]->transport_dbg(payload)
-                                             : core_initiator[static_cast<int>(destination.index)]->transport_dbg(payload);
+  const unsigned int bytes = destination.hbm
+                                 ? hbm_initiator[static_cast<int>(destination.index)]->transport_dbg(payload)
+                                 : core_initiator[static_cast<int>(destination.index)]->transport_dbg(payload);
   payload.set_address(address);
   return bytes;
 }

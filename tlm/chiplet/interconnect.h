@@ -4,10 +4,11 @@
 // Abstraction: no time and no contention of its own. Base protocol towards HBM; accesses to a core complete at once.
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
 #include <tlm_utils/multi_passthrough_target_socket.h>
+
+#include <systemc>
+#include <tlm>
 
 namespace azulejo {
 
@@ -15,8 +16,8 @@ class Interconnect : public sc_core::sc_module {
  public:
   // Any number of initiators; those that use HBM's four phases carry RequestKey.
   tlm_utils::multi_passthrough_target_socket<Interconnect> target{"target"};
-  tlm_utils::multi_passthrough_initiator_socket<Interconnect> hbm_initiator{"hbm_initiator"};     // stack order
-  tlm_utils::multi_passthrough_initiator_socket<Interconnect> core_initiator{"core_initiator"};   // core order
+  tlm_utils::multi_passthrough_initiator_socket<Interconnect> hbm_initiator{"hbm_initiator"};    // stack order
+  tlm_utils::multi_passthrough_initiator_socket<Interconnect> core_initiator{"core_initiator"};  // core order
 
   explicit Interconnect(const sc_core::sc_module_name& name);
 

@@ -8,10 +8,10 @@ namespace azulejo {
 
 std::string_view cause_name(Cause cause) {
   static constexpr std::array<std::string_view, kCauses> names = {
-      "compute",       "matmul_start",  "load_stationary", "issue",          "transfer",     "tensor_engine",
-      "vector_engine", "scalar_engine", "gpsimd_engine",   "sync_engine",    "dma_start",    "dma_descriptor",
-      "dma_transfer",  "hbm",           "sbuf_space",      "psum_space",     "sbuf_port",    "psum_port",
-      "dma_ring",      "dma_semaphore", "queue_turn",      "semaphore",      "idle",         "not_started",
+      "compute",       "matmul_start",  "load_stationary", "issue",       "transfer",  "tensor_engine",
+      "vector_engine", "scalar_engine", "gpsimd_engine",   "sync_engine", "dma_start", "dma_descriptor",
+      "dma_transfer",  "hbm",           "sbuf_space",      "psum_space",  "sbuf_port", "psum_port",
+      "dma_ring",      "dma_semaphore", "queue_turn",      "semaphore",   "idle",      "not_started",
       "finished"};
   return names[static_cast<std::size_t>(cause)];
 }

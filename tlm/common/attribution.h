@@ -16,39 +16,39 @@ namespace azulejo {
 
 enum class Cause : std::uint8_t {
   // Working.
-  Compute,          // data path streaming
-  MatmulStart,      // start of a matmul that nothing hides
-  LoadStationary,   // weight load that no matmul hides
-  Issue,            // the sequencer's own instructions, and the wait for the next clock edge
-  Transfer,         // HBM: moving data
+  Compute,         // data path streaming
+  MatmulStart,     // start of a matmul that nothing hides
+  LoadStationary,  // weight load that no matmul hides
+  Issue,           // the sequencer's own instructions, and the wait for the next clock edge
+  Transfer,        // HBM: moving data
   // Waiting for data, by who owes it.
   TensorEngine,
   VectorEngine,
   ScalarEngine,
   GpSimdEngine,
   SyncEngine,
-  DmaStart,         // trigger to first descriptor
-  DmaDescriptor,    // DMA engine bound by the time between descriptors
-  DmaTransfer,      // DMA engine bound by its bandwidth
-  Hbm,              // HBM has not delivered or taken the data yet
+  DmaStart,       // trigger to first descriptor
+  DmaDescriptor,  // DMA engine bound by the time between descriptors
+  DmaTransfer,    // DMA engine bound by its bandwidth
+  Hbm,            // HBM has not delivered or taken the data yet
   // Waiting for room or a turn.
-  SbufSpace,        // an SBUF buffer is still in use
-  PsumSpace,        // a PSUM buffer is still in use
-  SbufPort,         // another engine holds the shared SBUF port
+  SbufSpace,  // an SBUF buffer is still in use
+  PsumSpace,  // a PSUM buffer is still in use
+  SbufPort,   // another engine holds the shared SBUF port
   PsumPort,
-  DmaRing,          // a DMA queue's ring is full
-  DmaSemaphore,     // an earlier transfer still owns the DMA's semaphore
-  QueueTurn,        // DMA queue: the engine serves another queue
-  Semaphore,        // a wait that the program's author wrote
+  DmaRing,       // a DMA queue's ring is full
+  DmaSemaphore,  // an earlier transfer still owns the DMA's semaphore
+  QueueTurn,     // DMA queue: the engine serves another queue
+  Semaphore,     // a wait that the program's author wrote
   // Nothing to do.
-  Idle,             // DMA, queue, HBM: no request
-  NotStarted,       // before the host starts the program
-  Finished,         // after the last instruction
+  Idle,        // DMA, queue, HBM: no request
+  NotStarted,  // before the host starts the program
+  Finished,    // after the last instruction
   Count_,
 };
 inline constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::Count_);
 
-std::string_view cause_name(Cause cause);   // "dma_descriptor"
+std::string_view cause_name(Cause cause);  // "dma_descriptor"
 
 class Attribution {
  public:
@@ -75,7 +75,7 @@ class Attribution {
     Cause cause = Cause::NotStarted;
     Femtoseconds start = 0;
   };
-  static constexpr std::size_t kRecent = 8;   // segments that may lie beyond the present moment
+  static constexpr std::size_t kRecent = 8;  // segments that may lie beyond the present moment
 
   std::array<Femtoseconds, kCauses> total_{};
   std::array<Segment, kRecent> recent_{};

@@ -11,13 +11,13 @@ namespace azulejo {
 struct DmaRequest {
   DmaAccess dst;
   DmaAccess src;
-  std::uint32_t bytes = 0;          // a row at the source
+  std::uint32_t bytes = 0;  // a row at the source
   Format dst_format = Format::Uint8;
   Format src_format = Format::Uint8;
   std::uint8_t queue = 0;
-  SemaphoreUpdate update;           // made by each of the DMA engines when its share is complete
+  SemaphoreUpdate update;  // made by each of the DMA engines when its share is complete
   EngineId trigger = EngineId::Sync;
-  std::uint64_t instruction = 0;    // index in the trigger's program, for reports
+  std::uint64_t instruction = 0;  // index in the trigger's program, for reports
 };
 
 }  // namespace azulejo

@@ -16,11 +16,16 @@ namespace {
 
 std::string_view reason_name(WaitReason reason) {
   switch (reason) {
-    case WaitReason::Program: return "semaphore";
-    case WaitReason::Data: return "data";
-    case WaitReason::SbufSpace: return "sbuf_space";
-    case WaitReason::PsumSpace: return "psum_space";
-    case WaitReason::DmaOrder: return "dma_semaphore";
+    case WaitReason::Program:
+      return "semaphore";
+    case WaitReason::Data:
+      return "data";
+    case WaitReason::SbufSpace:
+      return "sbuf_space";
+    case WaitReason::PsumSpace:
+      return "psum_space";
+    case WaitReason::DmaOrder:
+      return "dma_semaphore";
   }
   return "";
 }
@@ -28,11 +33,16 @@ std::string_view reason_name(WaitReason reason) {
 // The cause of a finished wait: what the author of the wait said it is for, or who delivered the data.
 Cause wait_cause(WaitReason reason, Cause bound) {
   switch (reason) {
-    case WaitReason::Program: return Cause::Semaphore;
-    case WaitReason::Data: return bound;
-    case WaitReason::SbufSpace: return Cause::SbufSpace;
-    case WaitReason::PsumSpace: return Cause::PsumSpace;
-    case WaitReason::DmaOrder: return Cause::DmaSemaphore;
+    case WaitReason::Program:
+      return Cause::Semaphore;
+    case WaitReason::Data:
+      return bound;
+    case WaitReason::SbufSpace:
+      return Cause::SbufSpace;
+    case WaitReason::PsumSpace:
+      return Cause::PsumSpace;
+    case WaitReason::DmaOrder:
+      return Cause::DmaSemaphore;
   }
   return Cause::Semaphore;
 }
@@ -112,9 +122,10 @@ void Engine::charge(Cause cause, Femtoseconds until) {
   switch (cause) {
     case Cause::Compute:
     case Cause::MatmulStart:
-      break;   // begin() writes one span for both
+      break;  // begin() writes one span for both
     case Cause::Issue:
-      if (pc_ < program_.size()) instruments_.trace->span(track_, opcode_info(program_[pc_].opcode).name, from, until, "", "");
+      if (pc_ < program_.size())
+        instruments_.trace->span(track_, opcode_info(program_[pc_].opcode).name, from, until, "", "");
       break;
     default:
       instruments_.trace->span(track_, "wait", from, until, "", cause_name(cause));
@@ -127,14 +138,21 @@ void Engine::set_state(State state, Cause cause) {
   const bool computing = attribution_.cursor() > now_fs();
   wave_busy_ = computing ? 1 : 0;
   switch (state) {
-    case State::NotStarted: wave_state_ = "not_started"; break;
-    case State::Ready: break;
+    case State::NotStarted:
+      wave_state_ = "not_started";
+      break;
+    case State::Ready:
+      break;
     case State::WaitSemaphore:
       if (!computing) wave_state_ = reason_name(program_[pc_].wait.reason);
       break;
-    case State::WaitTime: wave_state_ = computing ? "compute" : cause_name(cause); break;
+    case State::WaitTime:
+      wave_state_ = computing ? "compute" : cause_name(cause);
+      break;
     case State::WaitPort:
-    case State::WaitDma: wave_state_ = cause_name(cause); break;
+    case State::WaitDma:
+      wave_state_ = cause_name(cause);
+      break;
     case State::Finished:
       wave_state_ = "finished";
       wave_busy_ = 0;
@@ -195,8 +213,9 @@ void Engine::run(Femtoseconds now) {
     }
     if (!executes(instruction.opcode)) {
       fault(instruction,
-            {tlm::TLM_COMMAND_ERROR_RESPONSE, fmt::format("the {} engine does not execute {}",
-                                                          engine_name(engine_config_.id), opcode_info(instruction.opcode).name)},
+            {tlm::TLM_COMMAND_ERROR_RESPONSE,
+             fmt::format("the {} engine does not execute {}", engine_name(engine_config_.id),
+                         opcode_info(instruction.opcode).name)},
             now);
       continue;
     }
@@ -226,13 +245,15 @@ void Engine::run(Femtoseconds now) {
     ++engine_stats_.datapath;
     if (started.end != 0) {
       if (instruments_.trace->enabled()) {
-        instruments_.trace->span(track_, opcode_info(instruction.opcode).name, now, started.end, disassemble(instruction), "");
+        instruments_.trace->span(track_, opcode_info(instruction.opcode).name, now, started.end,
+                                 disassemble(instruction), "");
       }
       charge(Cause::MatmulStart, started.compute_start);
       charge(Cause::Compute, started.end);
     }
     advance(pc_ + 1);
-    if (started.next_issue > now) return wait_until(started.next_issue, started.end != 0 ? Cause::Compute : Cause::LoadStationary);
+    if (started.next_issue > now)
+      return wait_until(started.next_issue, started.end != 0 ? Cause::Compute : Cause::LoadStationary);
   }
 }
 
@@ -252,7 +273,8 @@ std::uint32_t Engine::value_of(const ScalarSource& source) const {
 }
 
 std::uint32_t Engine::offset_of(const TensorAccess& access) const {
-  const std::uint32_t base = access.offset_register == TensorAccess::kNoRegister ? 0 : registers_[access.offset_register];
+  const std::uint32_t base =
+      access.offset_register == TensorAccess::kNoRegister ? 0 : registers_[access.offset_register];
   return access.offset_bytes + base;
 }
 
@@ -277,18 +299,31 @@ bool Engine::execute_control(const Instruction& instruction, Femtoseconds now) {
       const auto b = static_cast<std::int32_t>(value_of(instruction.source));
       bool taken = true;
       switch (instruction.condition) {
-        case BranchCondition::Always: break;
-        case BranchCondition::Equal: taken = a == b; break;
-        case BranchCondition::NotEqual: taken = a != b; break;
-        case BranchCondition::Less: taken = a < b; break;
-        case BranchCondition::LessEqual: taken = a <= b; break;
-        case BranchCondition::Greater: taken = a > b; break;
-        case BranchCondition::GreaterEqual: taken = a >= b; break;
+        case BranchCondition::Always:
+          break;
+        case BranchCondition::Equal:
+          taken = a == b;
+          break;
+        case BranchCondition::NotEqual:
+          taken = a != b;
+          break;
+        case BranchCondition::Less:
+          taken = a < b;
+          break;
+        case BranchCondition::LessEqual:
+          taken = a <= b;
+          break;
+        case BranchCondition::Greater:
+          taken = a > b;
+          break;
+        case BranchCondition::GreaterEqual:
+          taken = a >= b;
+          break;
       }
       if (taken && instruction.target > program_.size()) {
         fault(instruction,
-              {tlm::TLM_ADDRESS_ERROR_RESPONSE, fmt::format("branch to instruction {} of a program of {}", instruction.target,
-                                                            program_.size())},
+              {tlm::TLM_ADDRESS_ERROR_RESPONSE,
+               fmt::format("branch to instruction {} of a program of {}", instruction.target, program_.size())},
               now);
         return true;
       }
@@ -305,7 +340,7 @@ bool Engine::execute_control(const Instruction& instruction, Femtoseconds now) {
             now);
       return true;
   }
-  if (instruction.opcode != Opcode::DmaCopy) {   // a transfer's update is the DMA's
+  if (instruction.opcode != Opcode::DmaCopy) {  // a transfer's update is the DMA's
     update_semaphore(instruction, UpdateTiming::Read);
     update_semaphore(instruction, UpdateTiming::Complete);
   }
@@ -320,9 +355,9 @@ bool Engine::execute_control(const Instruction& instruction, Femtoseconds now) {
 }
 
 bool Engine::trigger_dma(const Instruction& instruction, Femtoseconds now) {
-  dma_request_ = {instruction.dma_dst,   instruction.dma_src,        instruction.dma_bytes,
+  dma_request_ = {instruction.dma_dst,        instruction.dma_src,        instruction.dma_bytes,
                   instruction.dma_dst_format, instruction.dma_src_format, instruction.dma_queue,
-                  instruction.update,    engine_config_.id,          pc_};
+                  instruction.update,         engine_config_.id,          pc_};
   PooledPayload& payload = pool_.acquire();
   payload.set_command(tlm::TLM_WRITE_COMMAND);
   payload.set_address(0);
@@ -341,7 +376,8 @@ bool Engine::trigger_dma(const Instruction& instruction, Femtoseconds now) {
       fault(instruction, {status, "the DMA refuses the transfer: queue, row size or address out of range"}, now);
       // The waiters of a refused transfer must not hang: its semaphore moves as if every engine had finished.
       for (std::uint32_t i = 1; i < kDmaEngines && instruction.update.op != UpdateOp::None; ++i) {
-        semaphores->update(instruction.update, static_cast<std::uint32_t>(engine_config_.id), engine_cause(engine_config_.id));
+        semaphores->update(instruction.update, static_cast<std::uint32_t>(engine_config_.id),
+                           engine_cause(engine_config_.id));
       }
       return false;
     }
@@ -351,16 +387,17 @@ bool Engine::trigger_dma(const Instruction& instruction, Femtoseconds now) {
   return false;
 }
 
-tlm::tlm_sync_enum Engine::response_from(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+tlm::tlm_sync_enum Engine::response_from(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                         sc_core::sc_time& delay) {
   AZULEJO_CHECK(phase == tlm::BEGIN_RESP, "an engine accepts BEGIN_RESP only");
   const Femtoseconds now = now_fs();
-  if (state_ == State::WaitDma) {   // the ring has room again and holds the request
+  if (state_ == State::WaitDma) {  // the ring has room again and holds the request
     charge(Cause::DmaRing, now);
     ++engine_stats_.instructions;
     advance(pc_ + 1);
     set_state(State::Ready, Cause::Issue);
     wake_.notify(sc_core::SC_ZERO_TIME);
-  } else {                          // a port grant, from now + delay on
+  } else {  // a port grant, from now + delay on
     AZULEJO_CHECK(grants_pending_ > 0, "a grant that nobody asked for");
     const Femtoseconds grant = now + delay.value();
     ports_.earliest = std::max(ports_.earliest, grant);
@@ -378,7 +415,8 @@ tlm::tlm_sync_enum Engine::response_from(tlm::tlm_generic_payload& payload, tlm:
   return tlm::TLM_COMPLETED;
 }
 
-Engine::Response Engine::request_tiles(tlm_utils::simple_initiator_socket<Engine>& socket, TileAccess& access, Cause cause) {
+Engine::Response Engine::request_tiles(tlm_utils::simple_initiator_socket<Engine>& socket, TileAccess& access,
+                                       Cause cause) {
   PooledPayload& payload = pool_.acquire();
   payload.set_command(tlm::TLM_READ_COMMAND);
   payload.set_address(0);
@@ -435,7 +473,8 @@ void Engine::fault(const Instruction& instruction, const Response& response, Fem
 
 void Engine::update_semaphore(const Instruction& instruction, UpdateTiming timing) {
   if (instruction.update.op == UpdateOp::None || instruction.update.timing != timing) return;
-  semaphores->update(instruction.update, static_cast<std::uint32_t>(engine_config_.id), engine_cause(engine_config_.id));
+  semaphores->update(instruction.update, static_cast<std::uint32_t>(engine_config_.id),
+                     engine_cause(engine_config_.id));
 }
 
 void Engine::semaphore_ready(Cause bound) {
@@ -450,12 +489,15 @@ std::string Engine::waiting_for() const {
   switch (state_) {
     case State::WaitSemaphore: {
       const SemaphoreWait& wait = program_[pc_].wait;
-      const char* condition = wait.condition == WaitCondition::GreaterEqual ? ">=" : wait.condition == WaitCondition::Equal ? "==" : "<=";
+      const char* condition = wait.condition == WaitCondition::GreaterEqual ? ">="
+                              : wait.condition == WaitCondition::Equal      ? "=="
+                                                                            : "<=";
       return fmt::format("{} waits at instruction {} ({}) for semaphore s{} {} {}", name(), pc_,
                          opcode_info(program_[pc_].opcode).name, wait.semaphore, condition, wait.value);
     }
     case State::WaitDma:
-      return fmt::format("{} waits at instruction {} for room in the ring of DMA queue {}", name(), pc_, program_[pc_].dma_queue);
+      return fmt::format("{} waits at instruction {} for room in the ring of DMA queue {}", name(), pc_,
+                         program_[pc_].dma_queue);
     case State::WaitPort:
       return fmt::format("{} waits at instruction {} for a memory port", name(), pc_);
     default:

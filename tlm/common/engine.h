@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the five engines of a NeuronCore share: program memory, sequencer (registers, branches, semaphores, DMA triggers),
-// the account of their time, and the order of issue and completion.
+// What the five engines of a NeuronCore share: program memory, sequencer (registers, branches, semaphores, DMA
+// triggers), the account of their time, and the order of issue and completion.
 //
 // Abstraction: loosely timed, a few events per instruction, in-order issue. A data-path instruction is issued when its
 // wait is satisfied, the engine's unit is free and the memories grant their ports; its semaphore update is made at
 // completion. Not modelled: instruction fetch from HBM.
-// Source: Trainium/Inferentia2 Architecture Guide for NKI, "NeuronCore-v2 Compute Engines"; the cost of the sequencer's own
-// instructions is assumed.
+// Source: Trainium/Inferentia2 Architecture Guide for NKI, "NeuronCore-v2 Compute Engines"; the cost of the sequencer's
+// own instructions is assumed.
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
 #include <array>
 #include <queue>
 #include <string>
+#include <systemc>
+#include <tlm>
 #include <vector>
 
 #include "tlm/common/attribution.h"
@@ -32,8 +32,8 @@ namespace azulejo {
 
 struct EngineConfig {
   EngineId id = EngineId::Sync;
-  std::uint64_t clock = 1'400'000'000;   // Hz
-  std::uint32_t issue_cycles = 1;        // of each of the sequencer's own instructions
+  std::uint64_t clock = 1'400'000'000;  // Hz
+  std::uint32_t issue_cycles = 1;       // of each of the sequencer's own instructions
 };
 
 class Engine : public sc_core::sc_module, private SemaphoreWaiter {
@@ -46,11 +46,11 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
   tlm_utils::simple_initiator_socket<Engine> dma_initiator{"dma_initiator"};
 
   struct Stats {
-    std::uint64_t instructions = 0;      // retired, all kinds
-    std::uint64_t datapath = 0;          // of which on the data path
+    std::uint64_t instructions = 0;  // retired, all kinds
+    std::uint64_t datapath = 0;      // of which on the data path
     std::uint64_t dma_triggers = 0;
     std::uint64_t faults = 0;
-    Femtoseconds finished_at = 0;        // completion of the last instruction
+    Femtoseconds finished_at = 0;  // completion of the last instruction
   };
 
   Engine(const sc_core::sc_module_name& name, const EngineConfig& config);
@@ -90,10 +90,10 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
 
   // A started instruction: [start, compute_start) is charged to MatmulStart, up to `end` to Compute.
   struct Started {
-    Femtoseconds next_issue = 0;        // the sequencer goes on at this time
-    Femtoseconds complete = 0;          // semaphore update
+    Femtoseconds next_issue = 0;  // the sequencer goes on at this time
+    Femtoseconds complete = 0;    // semaphore update
     Femtoseconds compute_start = 0;
-    Femtoseconds end = 0;               // of the busy interval; 0: background work, charged to nothing
+    Femtoseconds end = 0;  // of the busy interval; 0: background work, charged to nothing
   };
 
   // True if this engine's data path executes `opcode`.
@@ -103,12 +103,12 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
   virtual Response request(const Instruction& instruction) = 0;
   // When the engine's own unit may start the instruction, at a clock edge at or after now.
   virtual Availability available(const Instruction& instruction) = 0;
-  // Starts the instruction now and takes effect on the values (a program whose semaphores are right cannot tell that from
-  // an effect at completion). REQUIRES: available() and the ports allow it at this instant.
+  // Starts the instruction now and takes effect on the values (a program whose semaphores are right cannot tell that
+  // from an effect at completion). REQUIRES: available() and the ports allow it at this instant.
   virtual Started begin(const Instruction& instruction) = 0;
 
-  // Asks the memory behind `socket` to check the tiles of `access` and to grant its port; `cause` names the port. Returns
-  // the memory's refusal, if it refuses at once. REQUIRES: register_response(socket); `access` lives until the
+  // Asks the memory behind `socket` to check the tiles of `access` and to grant its port; `cause` names the port.
+  // Returns the memory's refusal, if it refuses at once. REQUIRES: register_response(socket); `access` lives until the
   // instruction begins.
   Response request_tiles(tlm_utils::simple_initiator_socket<Engine>& socket, TileAccess& access, Cause cause);
   void register_response(tlm_utils::simple_initiator_socket<Engine>& socket);
@@ -136,7 +136,7 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
 
   void step();
   void retire_due(Femtoseconds now);
-  void run(Femtoseconds now);                        // executes until the sequencer has to wait
+  void run(Femtoseconds now);  // executes until the sequencer has to wait
   bool execute_control(const Instruction& instruction, Femtoseconds now);
   bool trigger_dma(const Instruction& instruction, Femtoseconds now);
   void fault(const Instruction& instruction, const Response& response, Femtoseconds now);
@@ -156,9 +156,9 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
   Cause wait_cause_ = Cause::NotStarted;
   Femtoseconds resume_at_ = 0;
   std::uint32_t grants_pending_ = 0;
-  bool semaphore_satisfied_ = false;                 // the current instruction's wait
-  bool requested_ = false;                           // the current instruction asked for its ports
-  Availability ports_;                               // what the grants say
+  bool semaphore_satisfied_ = false;  // the current instruction's wait
+  bool requested_ = false;            // the current instruction asked for its ports
+  Availability ports_;                // what the grants say
   Response ports_response_;
   std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;
   std::uint64_t issue_order_ = 0;

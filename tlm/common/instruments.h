@@ -16,9 +16,9 @@ struct Fault {
   std::string engine;             // hierarchical name
   std::uint64_t instruction = 0;  // index in the engine's program
   Femtoseconds time = 0;
-  std::string text;               // the instruction, disassembled
-  std::string response;           // TLM response status, "TLM_ADDRESS_ERROR_RESPONSE"
-  std::string message;            // which rule it broke, with the values
+  std::string text;      // the instruction, disassembled
+  std::string response;  // TLM response status, "TLM_ADDRESS_ERROR_RESPONSE"
+  std::string message;   // which rule it broke, with the values
 };
 
 class FaultSink {

@@ -16,8 +16,8 @@ namespace azulejo {
 inline sc_core::sc_time to_sc_time(Femtoseconds time) { return sc_core::sc_time::from_value(time); }
 inline Femtoseconds now_fs() { return sc_core::sc_time_stamp().value(); }
 
-// A burst of `rows` rows of row_bytes each: the payload's address is the first row's, its data_length rows * row_bytes, its
-// data the rows one after another; row r lies at address + row_stride * r. Absent: one row. Only targets that state
+// A burst of `rows` rows of row_bytes each: the payload's address is the first row's, its data_length rows * row_bytes,
+// its data the rows one after another; row r lies at address + row_stride * r. Absent: one row. Only targets that state
 // support in their header receive it.
 struct StridedBurst : tlm::tlm_extension<StridedBurst> {
   std::uint64_t rows = 1;
@@ -46,9 +46,9 @@ struct UpdateCause : tlm::tlm_extension<UpdateCause> {
 
 // Identity of the initiator and a running number of its requests: the key that orders requests of one instant.
 struct RequestKey : tlm::tlm_extension<RequestKey> {
-  std::uint32_t initiator = 0;   // unique within the chip
+  std::uint32_t initiator = 0;  // unique within the chip
   std::uint64_t sequence = 0;
-  std::uint32_t route = 0;       // the interconnect's port on the way back; the interconnect's alone
+  std::uint32_t route = 0;  // the interconnect's port on the way back; the interconnect's alone
 
   tlm::tlm_extension_base* clone() const override { return new RequestKey(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const RequestKey&>(other); }
@@ -66,7 +66,7 @@ class PooledPayload : public tlm::tlm_generic_payload {
   TimingOnly timing_only;
   UpdateCause update_cause;
   RequestKey key;
-  void* packet = nullptr;   // the owner's own note; nobody else reads it
+  void* packet = nullptr;  // the owner's own note; nobody else reads it
 };
 
 // Owner of payloads; gives out reset ones. Everything given out must come back before the pool is destroyed.

@@ -13,8 +13,8 @@ SparseMemory::~SparseMemory() {
   for (std::uint8_t* slab : slabs_) munmap(slab, kSlab);
 }
 
-// Fresh pages of the host are zero, so a chunk needs no clearing; chunks are taken in the order of first use, so huge pages
-// waste at most one.
+// Fresh pages of the host are zero, so a chunk needs no clearing; chunks are taken in the order of first use, so huge
+// pages waste at most one.
 std::uint8_t* SparseMemory::new_chunk() {
   if (slab_used_ == kSlab) {
     void* slab = mmap(nullptr, kSlab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -25,7 +25,7 @@ class SparseMemory {
 
  private:
   static constexpr std::uint64_t kChunk = 64 << 10;
-  static constexpr std::uint64_t kSlab = 64 << 20;   // mapped at once; the host backs what is touched
+  static constexpr std::uint64_t kSlab = 64 << 20;  // mapped at once; the host backs what is touched
   std::uint8_t* new_chunk();
 
   std::unordered_map<std::uint64_t, std::uint8_t*> chunks_;

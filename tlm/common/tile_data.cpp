@@ -28,8 +28,8 @@ void for_each_element(const TensorAccess& access, std::int64_t offset_bytes, Vis
 
 }  // namespace
 
-void read_row(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p, float* values,
-              bool flush_denormals) {
+void read_row(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
+              float* values, bool flush_denormals) {
   const std::uint8_t* partition = store.partition(access.start_partition + p);
   if (access.contiguous()) {
     decode_row(access.format, partition + offset_bytes, values, access.free_size(), flush_denormals);
@@ -42,7 +42,7 @@ void read_row(const TileStore& store, const TensorAccess& access, std::uint32_t 
 
 void read_tile(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, float* values,
                bool flush_denormals) {
-  constexpr std::uint32_t kAhead = 6;          // rows; each lies in other pages, which no hardware prefetcher follows
+  constexpr std::uint32_t kAhead = 6;  // rows; each lies in other pages, which no hardware prefetcher follows
   constexpr std::size_t kLine = 64;
   const std::size_t n = access.free_size();
   const std::size_t row_bytes = access.contiguous() ? storage_bytes(access.format, n) : 0;

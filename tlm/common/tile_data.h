@@ -15,14 +15,14 @@ namespace azulejo {
 // Where a memory's partitions lie on the host. `base` null: no data is kept.
 struct TileStore {
   std::uint8_t* base = nullptr;
-  std::uint64_t stride = 0;   // bytes from one partition to the next
+  std::uint64_t stride = 0;  // bytes from one partition to the next
 
   std::uint8_t* partition(std::uint32_t index) const { return base + index * stride; }
 };
 
 // free_size() elements of partition `start_partition + p` of the tile, as FP32 in access-pattern order.
-void read_row(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p, float* values,
-              bool flush_denormals);
+void read_row(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
+              float* values, bool flush_denormals);
 
 // All partitions of the tile, one row after another: values[p * free_size() + i].
 void read_tile(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, float* values,

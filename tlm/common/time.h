@@ -10,7 +10,7 @@ namespace azulejo {
 
 using Femtoseconds = std::uint64_t;
 
-__extension__ using Wide = unsigned __int128;   // products of times and rates
+__extension__ using Wide = unsigned __int128;  // products of times and rates
 
 inline constexpr Femtoseconds kFsPerPicosecond = 1'000;
 inline constexpr Femtoseconds kFsPerNanosecond = 1'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals for a waveform. A module declares each in one line and assigns it like a variable; nothing is stored or polled
-// when no wave is written.
+// Signals for a waveform. A module declares each in one line and assigns it like a variable; nothing is stored or
+// polled when no wave is written.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,9 @@ class WaveSink {
 
   // Declares a signal of `bits` (1..64) below `scope` (hierarchical name with dots). kNoSignal: not recorded (off or
   // outside the selected scopes). Declarations end when the first value is dumped.
-  virtual SignalId declare(std::string_view /*scope*/, std::string_view /*name*/, unsigned /*bits*/) { return kNoSignal; }
+  virtual SignalId declare(std::string_view /*scope*/, std::string_view /*name*/, unsigned /*bits*/) {
+    return kNoSignal;
+  }
 
   // A signal of up to `characters` characters of text, written as a packed ASCII vector (plain IEEE 1364).
   virtual SignalId declare_text(std::string_view /*scope*/, std::string_view /*name*/, unsigned /*characters*/) {

@@ -67,7 +67,7 @@ void Dma::enter(const DmaRequest& request) {
     engines_[share.engine]->push(request, share.first_row, share.rows);
     next = share.engine + 1;
   }
-  for (; next < config_.engines; ++next) engines_[next]->push(request, 0, 0);   // its semaphore increment all the same
+  for (; next < config_.engines; ++next) engines_[next]->push(request, 0, 0);  // its semaphore increment all the same
 }
 
 void Dma::admit() {

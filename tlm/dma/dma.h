@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA of one NeuronCore: takes transfers from the five engines' queues, keeps the rings' room, and splits each transfer
-// over the 16 DMA engines by partition.
+// The DMA of one NeuronCore: takes transfers from the five engines' queues, keeps the rings' room, and splits each
+// transfer over the 16 DMA engines by partition.
 //
-// Source: NKI DMA overview (each engine serves 8 partitions of a 128-partition transfer; each of the 16 engines makes the
-// transfer's semaphore increment, so a finished transfer is always +16).
+// Source: NKI DMA overview (each engine serves 8 partitions of a 128-partition transfer; each of the 16 engines makes
+// the transfer's semaphore increment, so a finished transfer is always +16).
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
 #include <deque>
 #include <memory>
+#include <systemc>
+#include <tlm>
 #include <vector>
 
 #include "tlm/common/dma_request.h"
@@ -29,7 +29,7 @@ class Dma : public sc_core::sc_module, private DmaEngine::Listener {
 
   struct Stats {
     std::uint64_t transfers = 0;
-    std::uint64_t ring_waits = 0;    // transfers that found their ring full
+    std::uint64_t ring_waits = 0;  // transfers that found their ring full
   };
 
   // `first_initiator` numbers the core's first DMA engine within the chip; `semaphore_block` as in DmaEngine.
@@ -62,8 +62,8 @@ class Dma : public sc_core::sc_module, private DmaEngine::Listener {
 
   const DmaConfig config_;
   std::vector<std::unique_ptr<DmaEngine>> engines_;
-  std::vector<Waiting> arriving_;                       // of this instant
-  std::vector<std::deque<Waiting>> waiting_;            // per queue, in order
+  std::vector<Waiting> arriving_;             // of this instant
+  std::vector<std::deque<Waiting>> waiting_;  // per queue, in order
   std::size_t waiting_count_ = 0;
   sc_core::sc_event admit_;
   Stats stats_;

@@ -114,13 +114,15 @@ void DmaEngine::step() {
 
   Femtoseconds next = kNever;
   if (serving_ != nullptr) next = serve_end_;
-  if (serving_ == nullptr && !fetched_.empty() && fetched_.front()->ready > now) next = std::min(next, fetched_.front()->ready);
+  if (serving_ == nullptr && !fetched_.empty() && fetched_.front()->ready > now)
+    next = std::min(next, fetched_.front()->ready);
   for (const Packet* packet : writing_) {
     if (packet->done > now) next = std::min(next, packet->done);
   }
   if (fetched_.size() < config_.outstanding_packets) {
     for (const Queue& queue : queues_) {
-      if (!queue.shares.empty() && queue.shares.front()->ready > now) next = std::min(next, queue.shares.front()->ready);
+      if (!queue.shares.empty() && queue.shares.front()->ready > now)
+        next = std::min(next, queue.shares.front()->ready);
     }
   }
   if (next != kNever) wake_.notify(to_sc_time(next - now));
@@ -134,7 +136,7 @@ bool DmaEngine::form_packet(Femtoseconds now) {
     if (queue.shares.empty() || queue.shares.front()->ready > now) continue;
     Share* share = queue.shares.front();
     const DmaRequest& request = share->request;
-    if (share->next_row == share->end_row) {   // a share without rows: its turn in the queue is all it needs
+    if (share->next_row == share->end_row) {  // a share without rows: its turn in the queue is all it needs
       queue.shares.pop_front();
       share->all_formed = true;
       // Order within the queue: packets formed earlier must retire first.
@@ -286,7 +288,7 @@ void DmaEngine::end_service(Femtoseconds) {
 
 void DmaEngine::write(Packet& packet) {
   const DmaRequest& request = packet.share->request;
-  if (packet.refused) {   // nothing was read
+  if (packet.refused) {  // nothing was read
     packet.done = now_fs();
     return;
   }
@@ -317,9 +319,9 @@ bool DmaEngine::retire_written(Femtoseconds now) {
     Packet* packet = writing_[i];
     if (packet->done > now) continue;
     // Queues keep their order; different queues may overtake each other.
-    const bool behind = std::any_of(writing_.begin(), writing_.begin() + static_cast<std::ptrdiff_t>(i), [&](const Packet* other) {
-      return other->share->request.queue == packet->share->request.queue;
-    });
+    const bool behind =
+        std::any_of(writing_.begin(), writing_.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](const Packet* other) { return other->share->request.queue == packet->share->request.queue; });
     if (behind) continue;
     writing_.erase(writing_.begin() + static_cast<std::ptrdiff_t>(i));
     retire(packet);
@@ -348,8 +350,7 @@ void DmaEngine::complete(Share* share) {
     std::uint64_t alias = kSemaphoreIncrementOffset;
     if (update.op == UpdateOp::Decrement || update.op == UpdateOp::SubImmediate) alias = kSemaphoreDecrementOffset;
     if (update.op == UpdateOp::WriteImmediate) alias = kSemaphoreSetOffset;
-    std::uint32_t value =
-        update.op == UpdateOp::Increment || update.op == UpdateOp::Decrement ? 1 : update.value;
+    std::uint32_t value = update.op == UpdateOp::Increment || update.op == UpdateOp::Decrement ? 1 : update.value;
     PooledPayload& payload = pool_.acquire();
     payload.set_command(tlm::TLM_WRITE_COMMAND);
     payload.set_address(semaphore_block_ + alias - kSemaphoreReadOffset + std::uint64_t{update.semaphore} * 4);

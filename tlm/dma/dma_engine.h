@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// One DMA engine: 16 queues, served in turns packet by packet; reads ahead, writes behind, one packet at a time in between.
+// One DMA engine: 16 queues, served in turns packet by packet; reads ahead, writes behind, one packet at a time in
+// between.
 //
-// Abstraction: approximately timed, a few events per packet of up to 64 descriptors. A packet's reads are issued ahead of
-// its turn; the engine then takes descriptor_time() for it; its writes are posted, and the share's semaphore update follows
-// the last write's response. Order within a queue is kept. Not modelled: descriptor fetch (part of the start latency),
-// CRC, interrupts.
-// Source: NKI DMA overview and bandwidth guide; aws-neuron-driver udma (queues, packets, outstanding accesses).
+// Abstraction: approximately timed, a few events per packet of up to 64 descriptors. A packet's reads are issued ahead
+// of its turn; the engine then takes descriptor_time() for it; its writes are posted, and the share's semaphore update
+// follows the last write's response. Order within a queue is kept. Not modelled: descriptor fetch (part of the start
+// latency), CRC, interrupts. Source: NKI DMA overview and bandwidth guide; aws-neuron-driver udma (queues, packets,
+// outstanding accesses).
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include <array>
 #include <deque>
 #include <memory>
 #include <string>
+#include <systemc>
+#include <tlm>
 #include <vector>
 
 #include "tlm/common/attribution.h"
@@ -34,8 +35,8 @@ class DmaEngine : public sc_core::sc_module {
   struct Stats {
     std::uint64_t packets = 0;
     std::uint64_t descriptors = 0;
-    std::uint64_t bytes = 0;         // at the destination
-    std::uint64_t faults = 0;        // packets that a memory refused
+    std::uint64_t bytes = 0;   // at the destination
+    std::uint64_t faults = 0;  // packets that a memory refused
   };
 
   // Told when descriptors left a ring, so that waiting requests may enter.
@@ -48,14 +49,16 @@ class DmaEngine : public sc_core::sc_module {
   };
 
   // `initiator` orders the requests of one instant within the chip; semaphore s of the core lies at
-  // `semaphore_block` (address of the read alias of semaphore 0; see address_map.h). REQUIRES: validate(config) is empty.
+  // `semaphore_block` (address of the read alias of semaphore 0; see address_map.h). REQUIRES: validate(config) is
+  // empty.
   DmaEngine(const sc_core::sc_module_name& name, const DmaConfig& config, std::uint32_t initiator,
             std::uint64_t semaphore_block, bool keep_data, Listener& listener);
 
   // Descriptors of queue `queue` that still wait or are being moved.
   std::uint64_t pending_descriptors(std::uint32_t queue) const { return queues_[queue].descriptors; }
 
-  // Adds rows [first_row, first_row + rows) of the request to its queue, now. No rows: only the semaphore update, in order.
+  // Adds rows [first_row, first_row + rows) of the request to its queue, now. No rows: only the semaphore update, in
+  // order.
   void push(const DmaRequest& request, std::uint64_t first_row, std::uint64_t rows);
 
   std::uint32_t queues() const { return config_.queues; }
@@ -63,7 +66,9 @@ class DmaEngine : public sc_core::sc_module {
   const Stats& stats() const { return stats_; }
   const Attribution& attribution() const { return attribution_; }
   // Account of one queue; empty if it was never used.
-  const Attribution* queue_attribution(std::uint32_t queue) const { return queues_[queue].used ? &queues_[queue].attribution : nullptr; }
+  const Attribution* queue_attribution(std::uint32_t queue) const {
+    return queues_[queue].used ? &queues_[queue].attribution : nullptr;
+  }
   void attach(const Instruments& instruments);
   void finish_account(Femtoseconds end);
 
@@ -73,13 +78,13 @@ class DmaEngine : public sc_core::sc_module {
     std::uint64_t next_row = 0;
     std::uint64_t end_row = 0;
     Femtoseconds arrived = 0;
-    Femtoseconds ready = 0;                          // arrival + start latency
-    std::array<Femtoseconds, kCauses> before{};      // the engine's account at arrival
-    std::uint32_t packets_left = 0;                  // formed and not yet retired
+    Femtoseconds ready = 0;                      // arrival + start latency
+    std::array<Femtoseconds, kCauses> before{};  // the engine's account at arrival
+    std::uint32_t packets_left = 0;              // formed and not yet retired
     bool all_formed = false;
   };
   struct Queue {
-    std::deque<Share*> shares;                       // not yet fully formed into packets
+    std::deque<Share*> shares;  // not yet fully formed into packets
     std::uint64_t descriptors = 0;
     bool used = false;
     Attribution attribution;
@@ -90,11 +95,11 @@ class DmaEngine : public sc_core::sc_module {
     std::uint64_t first_row = 0;
     std::uint64_t rows = 0;
     Femtoseconds formed = 0;
-    Femtoseconds ready = 0;                          // data read; ~0 while the read is outstanding
-    Femtoseconds done = 0;                           // written; ~0 while the write is outstanding
+    Femtoseconds ready = 0;  // data read; ~0 while the read is outstanding
+    Femtoseconds done = 0;   // written; ~0 while the write is outstanding
     bool refused = false;
-    std::vector<std::uint8_t> data;                  // rows at the source, then at the destination
-    std::vector<Share*> followers;                   // shares without rows that complete after this packet
+    std::vector<std::uint8_t> data;  // rows at the source, then at the destination
+    std::vector<Share*> followers;   // shares without rows that complete after this packet
   };
 
   tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
@@ -120,11 +125,11 @@ class DmaEngine : public sc_core::sc_module {
   Listener& listener_;
 
   std::vector<Queue> queues_;
-  std::uint32_t next_queue_ = 0;                     // round robin
-  std::deque<Packet*> fetched_;                      // read issued, not yet served, in order of service
+  std::uint32_t next_queue_ = 0;  // round robin
+  std::deque<Packet*> fetched_;   // read issued, not yet served, in order of service
   Packet* serving_ = nullptr;
   Femtoseconds serve_end_ = 0;
-  std::vector<Packet*> writing_;                     // posted writes, in order of posting
+  std::vector<Packet*> writing_;  // posted writes, in order of posting
   std::vector<std::unique_ptr<Packet>> packets_;
   std::vector<Packet*> free_packets_;
   std::vector<std::unique_ptr<Share>> shares_;

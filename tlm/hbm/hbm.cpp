@@ -67,7 +67,8 @@ bool Hbm::check(tlm::tlm_generic_payload& payload) {
   return status == tlm::TLM_OK_RESPONSE;
 }
 
-tlm::tlm_sync_enum Hbm::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+tlm::tlm_sync_enum Hbm::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                        sc_core::sc_time& delay) {
   if (phase == tlm::END_RESP) return tlm::TLM_COMPLETED;
   AZULEJO_CHECK(phase == tlm::BEGIN_REQ, "HBM accepts BEGIN_REQ and END_RESP");
   AZULEJO_CHECK(delay == sc_core::SC_ZERO_TIME, "a shared resource is touched at kernel time only");
@@ -86,7 +87,8 @@ tlm::tlm_sync_enum Hbm::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::
 void Hbm::arbitrate() {
   std::vector<tlm::tlm_generic_payload*> served;
   served.swap(waiting_);
-  std::stable_sort(served.begin(), served.end(), [](const auto* a, const auto* b) { return order_of(*a) < order_of(*b); });
+  std::stable_sort(served.begin(), served.end(),
+                   [](const auto* a, const auto* b) { return order_of(*a) < order_of(*b); });
   const Femtoseconds now = now_fs();
   for (tlm::tlm_generic_payload* payload : served) {
     const Femtoseconds done = serve(*payload, now);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HBM stack at fidelity `fast`: a server of the stack's peak bandwidth with a fixed latency, and a sparse backing store.
+// One HBM stack at fidelity `fast`: a server of the stack's peak bandwidth with a fixed latency, and a sparse backing
+// store.
 //
 // Abstraction: approximately timed. A request occupies the stack for its whole accesses / bandwidth, first come first
 // served and, within one instant, by (initiator, sequence). Not modelled here: banks, refresh, turnaround.
 // A controller with commands offers the same socket.
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/simple_target_socket.h>
 
+#include <systemc>
+#include <tlm>
 #include <vector>
 
 #include "tlm/common/instruments.h"
@@ -21,18 +22,18 @@ namespace azulejo {
 
 class Hbm : public sc_core::sc_module {
  public:
-  // Base protocol, four phases; BEGIN_RESP carries the remaining time as its annotated delay. StridedBurst, TimingOnly and
-  // RequestKey are honoured when present. LT, debug transport; no DMI (the store is sparse).
-  // Errors: TLM_ADDRESS_ERROR_RESPONSE beyond the stack, TLM_BURST_ERROR_RESPONSE for zero length,
+  // Base protocol, four phases; BEGIN_RESP carries the remaining time as its annotated delay. StridedBurst, TimingOnly
+  // and RequestKey are honoured when present. LT, debug transport; no DMI (the store is sparse). Errors:
+  // TLM_ADDRESS_ERROR_RESPONSE beyond the stack, TLM_BURST_ERROR_RESPONSE for zero length,
   // TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables.
   tlm_utils::simple_target_socket<Hbm> target{"target"};
 
   struct Stats {
     std::uint64_t reads = 0;
     std::uint64_t writes = 0;
-    std::uint64_t read_bytes = 0;         // asked for
+    std::uint64_t read_bytes = 0;  // asked for
     std::uint64_t written_bytes = 0;
-    std::uint64_t moved_bytes = 0;        // whole accesses
+    std::uint64_t moved_bytes = 0;  // whole accesses
     std::uint64_t refused = 0;
   };
 

@@ -10,7 +10,7 @@
 namespace azulejo {
 namespace {
 
-constexpr std::uint64_t kPiece = 1 << 20;   // bytes of one debug access
+constexpr std::uint64_t kPiece = 1 << 20;  // bytes of one debug access
 
 }  // namespace
 
@@ -51,13 +51,13 @@ void Host::program_write(std::uint32_t core, std::uint64_t address, unsigned cha
   sc_core::sc_time delay;
   program_initiator[static_cast<int>(core)]->b_transport(payload, delay);
   if (!payload.is_response_ok()) {
-    throw ConfigError("core " + std::to_string(core) + " refuses the program at address " + std::to_string(address) + ": " +
-                      payload.get_response_string());
+    throw ConfigError("core " + std::to_string(core) + " refuses the program at address " + std::to_string(address) +
+                      ": " + payload.get_response_string());
   }
 }
 
 void Host::load(std::uint32_t core, const Program& program) {
-  constexpr std::size_t kBatch = 4096;   // instructions of one write
+  constexpr std::size_t kBatch = 4096;  // instructions of one write
   std::vector<unsigned char> bytes;
   for (std::size_t e = 0; e < kEngines; ++e) {
     const auto& code = program.code[e];

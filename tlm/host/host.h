@@ -4,10 +4,10 @@
 // Abstraction: loads take no simulated time (device time is what the published kernel measurements count).
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
 
+#include <systemc>
+#include <tlm>
 #include <vector>
 
 #include "tlm/isa/instruction.h"
@@ -16,8 +16,9 @@ namespace azulejo {
 
 class Host : public sc_core::sc_module {
  public:
-  tlm_utils::multi_passthrough_initiator_socket<Host> memory_initiator{"memory_initiator"};     // one per chip
-  tlm_utils::multi_passthrough_initiator_socket<Host> program_initiator{"program_initiator"};   // one per core, chip by chip
+  tlm_utils::multi_passthrough_initiator_socket<Host> memory_initiator{"memory_initiator"};  // one per chip
+  tlm_utils::multi_passthrough_initiator_socket<Host> program_initiator{
+      "program_initiator"};  // one per core, chip by chip
 
   explicit Host(const sc_core::sc_module_name& name) : sc_module(name) {}
 
@@ -31,7 +32,8 @@ class Host : public sc_core::sc_module {
   void start(std::uint32_t core);
 
  private:
-  bool debug(std::uint32_t chip, tlm::tlm_command command, std::uint64_t address, unsigned char* data, std::uint64_t bytes);
+  bool debug(std::uint32_t chip, tlm::tlm_command command, std::uint64_t address, unsigned char* data,
+             std::uint64_t bytes);
   void program_write(std::uint32_t core, std::uint64_t address, unsigned char* data, std::size_t bytes);
 };
 

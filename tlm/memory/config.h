@@ -12,8 +12,8 @@ namespace azulejo {
 
 struct PartitionedMemoryConfig {
   std::uint32_t partitions = 128;
-  std::uint64_t partition_size = 0;   // bytes
-  std::uint32_t banks = 1;            // of equal size, within each partition
+  std::uint64_t partition_size = 0;  // bytes
+  std::uint32_t banks = 1;           // of equal size, within each partition
   // Engines of one group share a port: only one of them uses the memory at a time.
   std::vector<std::vector<EngineId>> shared_ports;
 };

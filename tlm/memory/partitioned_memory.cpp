@@ -89,8 +89,8 @@ void PartitionedMemory::attach(const Instruments& instruments) {
   wave_dma_read_ = WaveSignal(*instruments.wave, name(), "dma_read_bytes", 48);
 }
 
-tlm::tlm_sync_enum PartitionedMemory::nb_transport_fw(int binding, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                                      sc_core::sc_time& delay) {
+tlm::tlm_sync_enum PartitionedMemory::nb_transport_fw(int binding, tlm::tlm_generic_payload& payload,
+                                                      tlm::tlm_phase& phase, sc_core::sc_time& delay) {
   AZULEJO_CHECK(phase == tlm::BEGIN_REQ, "a memory accepts BEGIN_REQ only");
   TileAccess* access = nullptr;
   payload.get_extension(access);
@@ -147,7 +147,8 @@ bool PartitionedMemory::check(TileAccess& access, tlm::tlm_generic_payload& payl
   return true;
 }
 
-bool PartitionedMemory::check_tile(TileAccess& access, const TileAccess::Tile& tile, tlm::tlm_generic_payload& payload) {
+bool PartitionedMemory::check_tile(TileAccess& access, const TileAccess::Tile& tile,
+                                   tlm::tlm_generic_payload& payload) {
   const TensorAccess& a = *tile.access;
   const char* memory = space_ == MemorySpace::Psum ? "PSUM" : "SBUF";
   const auto refuse = [&](tlm::tlm_response_status status, std::string message) {
@@ -158,30 +159,33 @@ bool PartitionedMemory::check_tile(TileAccess& access, const TileAccess::Tile& t
   // NKI architecture guide, "Tensor access": the start partition depends on the number of partitions.
   const std::uint32_t grain = a.partitions > 64 ? 128 : a.partitions > 32 ? 64 : 32;
   if (a.partitions == 0 || a.partitions > config_.partitions) {
-    return refuse(tlm::TLM_BURST_ERROR_RESPONSE,
-                  fmt::format("{} tile of {} partitions; 1 to {} are possible", memory, a.partitions, config_.partitions));
+    return refuse(tlm::TLM_BURST_ERROR_RESPONSE, fmt::format("{} tile of {} partitions; 1 to {} are possible", memory,
+                                                             a.partitions, config_.partitions));
   }
   if (a.start_partition % grain != 0 || a.start_partition + a.partitions > config_.partitions) {
     const char* allowed = grain == 128 ? "0" : grain == 64 ? "0 or 64" : "0, 32, 64 or 96";
-    return refuse(tlm::TLM_BURST_ERROR_RESPONSE, fmt::format("{} tile of {} partitions starts at partition {}; allowed: {}",
-                                                             memory, a.partitions, a.start_partition, allowed));
+    return refuse(tlm::TLM_BURST_ERROR_RESPONSE,
+                  fmt::format("{} tile of {} partitions starts at partition {}; allowed: {}", memory, a.partitions,
+                              a.start_partition, allowed));
   }
   const Extent reach = extent(a);
   const std::int64_t low = std::int64_t{tile.offset_bytes} + reach.low;
   const std::int64_t high = std::int64_t{tile.offset_bytes} + reach.high;
   if (low < 0 || high > static_cast<std::int64_t>(config_.partition_size)) {
-    return refuse(tlm::TLM_ADDRESS_ERROR_RESPONSE, fmt::format("{} tile covers bytes {} to {} of a partition of {} bytes",
-                                                               memory, low, high, config_.partition_size));
+    return refuse(tlm::TLM_ADDRESS_ERROR_RESPONSE,
+                  fmt::format("{} tile covers bytes {} to {} of a partition of {} bytes", memory, low, high,
+                              config_.partition_size));
   }
   if (tile.offset_bytes % storage_bytes(a.format, 1) != 0) {
-    return refuse(tlm::TLM_ADDRESS_ERROR_RESPONSE, fmt::format("{} tile of {} starts at byte {}, which is not aligned", memory,
-                                                               spec(a.format).name, tile.offset_bytes));
+    return refuse(tlm::TLM_ADDRESS_ERROR_RESPONSE, fmt::format("{} tile of {} starts at byte {}, which is not aligned",
+                                                               memory, spec(a.format).name, tile.offset_bytes));
   }
   if (tile.role == TileRole::MatmulWrite || tile.role == TileRole::MatmulAccumulate) {
     const auto bank = static_cast<std::int64_t>(config_.partition_size / config_.banks);
     if (low / bank != (high - 1) / bank) {
-      return refuse(tlm::TLM_BURST_ERROR_RESPONSE,
-                    fmt::format("matmul result of {} bytes at byte {} crosses a PSUM bank of {} bytes", high - low, low, bank));
+      return refuse(
+          tlm::TLM_BURST_ERROR_RESPONSE,
+          fmt::format("matmul result of {} bytes at byte {} crosses a PSUM bank of {} bytes", high - low, low, bank));
     }
   }
   if (tile.role == TileRole::MatmulAccumulate) {
@@ -192,10 +196,11 @@ bool PartitionedMemory::check_tile(TileAccess& access, const TileAccess::Tile& t
       written = written && (w[0] & mask[0]) == mask[0] && (w[1] & mask[1]) == mask[1];
     });
     if (!written) {
-      return refuse(tlm::TLM_COMMAND_ERROR_RESPONSE,
-                    fmt::format("matmul accumulates at byte {} onto PSUM that no matmul has written (NeuronCore-v2/-v3 leave "
-                                "the result undefined)",
-                                tile.offset_bytes));
+      return refuse(
+          tlm::TLM_COMMAND_ERROR_RESPONSE,
+          fmt::format("matmul accumulates at byte {} onto PSUM that no matmul has written (NeuronCore-v2/-v3 leave "
+                      "the result undefined)",
+                      tile.offset_bytes));
     }
   }
   return true;
@@ -211,7 +216,8 @@ void PartitionedMemory::mark_written(const TileAccess& access) {
     const bool by_matmul = tile.role == TileRole::MatmulWrite;
     for_each_word(a, tile.offset_bytes, [&](std::size_t word) {
       auto& w = matmul_written_[word];
-      for (std::size_t half = 0; half < 2; ++half) w[half] = by_matmul ? (w[half] | mask[half]) : (w[half] & ~mask[half]);
+      for (std::size_t half = 0; half < 2; ++half)
+        w[half] = by_matmul ? (w[half] | mask[half]) : (w[half] & ~mask[half]);
     });
   }
 }
@@ -226,7 +232,8 @@ bool PartitionedMemory::get_direct_mem_ptr(int, tlm::tlm_generic_payload&, tlm::
   return true;
 }
 
-bool PartitionedMemory::move_row(std::uint64_t address, std::uint8_t* data, std::uint64_t bytes, bool write, bool with_data) {
+bool PartitionedMemory::move_row(std::uint64_t address, std::uint8_t* data, std::uint64_t bytes, bool write,
+                                 bool with_data) {
   const std::uint64_t partition = address / address_stride_;
   const std::uint64_t offset = address % address_stride_;
   if (partition >= config_.partitions || offset + bytes > config_.partition_size) return false;
@@ -252,8 +259,8 @@ void PartitionedMemory::dma_b_transport(tlm::tlm_generic_payload& payload, sc_co
   const std::uint64_t stride = rows > 1 ? burst->row_stride : 0;
   const bool with_data = timing_only == nullptr || !timing_only->set;
   for (std::uint64_t row = 0; row < rows; ++row) {
-    if (!move_row(payload.get_address() + row * stride, payload.get_data_ptr() + (with_data ? row * row_bytes : 0), row_bytes,
-                  payload.is_write(), with_data)) {
+    if (!move_row(payload.get_address() + row * stride, payload.get_data_ptr() + (with_data ? row * row_bytes : 0),
+                  row_bytes, payload.is_write(), with_data)) {
       return payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     }
   }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SBUF or PSUM: a memory of partitions that engines reach by tiles and DMA engines by address.
 //
-// Abstraction: loosely timed. A port that several engines share is granted to one at a time, in the order of arrival and,
-// within one instant, of the engine's number; an engine with a port of its own never waits. Bandwidth within an
+// Abstraction: loosely timed. A port that several engines share is granted to one at a time, in the order of arrival
+// and, within one instant, of the engine's number; an engine with a port of its own never waits. Bandwidth within an
 // instruction is part of the instruction's documented cost.
 // Source: Trainium/Inferentia2 Architecture Guide for NKI, "Fast Matrix Memories" (start-partition rules, shared ports,
 // PSUM banks, accumulation only onto what a matmul wrote).
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
 #include <memory>
 #include <string>
+#include <systemc>
+#include <tlm>
 #include <vector>
 
 #include "tlm/common/instruments.h"
@@ -34,8 +34,8 @@ class PartitionedMemory : public sc_core::sc_module {
 
   struct Stats {
     std::uint64_t tile_requests = 0;
-    std::uint64_t refused = 0;            // answered with an error
-    std::uint64_t port_conflicts = 0;     // requests that had to wait
+    std::uint64_t refused = 0;         // answered with an error
+    std::uint64_t port_conflicts = 0;  // requests that had to wait
     std::uint64_t dma_read_bytes = 0;
     std::uint64_t dma_written_bytes = 0;
   };
@@ -76,10 +76,11 @@ class PartitionedMemory : public sc_core::sc_module {
   const PartitionedMemoryConfig config_;
   const MemorySpace space_;
   const std::uint64_t address_stride_;
-  const std::uint64_t host_stride_;                // bytes between partitions on the host: no power of two, so that a
-                                                   // column of partitions does not fall into one set of its caches
-  const std::unique_ptr<std::uint8_t[], void (*)(void*)> data_;   // null without data; pages that nobody touches cost nothing
-  std::vector<int> port_of_engine_;                // index into ports_, -1: a port of its own
+  const std::uint64_t host_stride_;  // bytes between partitions on the host: no power of two, so that a
+                                     // column of partitions does not fall into one set of its caches
+  const std::unique_ptr<std::uint8_t[], void (*)(void*)>
+      data_;                         // null without data; pages that nobody touches cost nothing
+  std::vector<int> port_of_engine_;  // index into ports_, -1: a port of its own
   std::vector<Port> ports_;
   std::vector<Waiting> waiting_;
   sc_core::sc_event arbitrate_;

@@ -18,10 +18,10 @@ enum class Generation : std::uint8_t { NeuronCoreV2, NeuronCoreV3, NeuronCoreV4 
 
 struct NeuronCoreConfig {
   Generation generation = Generation::NeuronCoreV2;
-  bool flush_denormals = false;     // of every engine; the engines' own member follows it
+  bool flush_denormals = false;  // of every engine; the engines' own member follows it
   TensorEngineConfig tensor_engine;
   VectorEngineConfig vector_engine;
-  SyncEngineConfig scalar_engine;   // Scalar and GpSimd run the sequencer's and the DMA's instructions
+  SyncEngineConfig scalar_engine;  // Scalar and GpSimd run the sequencer's and the DMA's instructions
   SyncEngineConfig gpsimd_engine;
   SyncEngineConfig sync_engine;
   PartitionedMemoryConfig sbuf{kPartitions, 192 * 1024, 1, {{EngineId::Vector, EngineId::GpSimd}}};

@@ -28,7 +28,8 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreConf
       sbuf("sbuf", config.sbuf, MemorySpace::Sbuf, address_map::kSbufPartitionStride, keep_data),
       psum("psum", config.psum, MemorySpace::Psum, address_map::kPsumPartitionStride, keep_data),
       semaphores("semaphores"),
-      dma("dma", config.dma, first_initiator, address_map::core_base(chip_core) + address_map::kSemaphoreReadOffset, keep_data),
+      dma("dma", config.dma, first_initiator, address_map::core_base(chip_core) + address_map::kSemaphoreReadOffset,
+          keep_data),
       engines_{&tensor_engine, &vector_engine, &scalar_engine, &gpsimd_engine, &sync_engine} {
   target.register_b_transport(this, &NeuronCore::b_transport);
   target.register_transport_dbg(this, &NeuronCore::transport_dbg);

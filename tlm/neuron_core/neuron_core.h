@@ -4,13 +4,13 @@
 // Source: Trainium/Inferentia2 Architecture Guide for NKI, "NeuronCore-v2".
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
 #include <array>
 #include <string>
+#include <systemc>
+#include <tlm>
 #include <vector>
 
 #include "tlm/dma/dma.h"

@@ -29,16 +29,21 @@ Semaphores::Semaphores(const sc_core::sc_module_name& name) : sc_module(name) {
 }
 
 void Semaphores::attach(const Instruments& instruments) {
-  for (std::uint32_t s = 0; s < kSemaphores; ++s) wave_[s] = WaveSignal(*instruments.wave, name(), fmt::format("s{}", s), 32);
+  for (std::uint32_t s = 0; s < kSemaphores; ++s)
+    wave_[s] = WaveSignal(*instruments.wave, name(), fmt::format("s{}", s), 32);
 }
 
 bool Semaphores::satisfied(const SemaphoreWait& wait) const {
   const std::uint32_t value = values_[wait.semaphore];
   switch (wait.condition) {
-    case WaitCondition::None: return true;
-    case WaitCondition::GreaterEqual: return value >= wait.value;
-    case WaitCondition::Equal: return value == wait.value;
-    case WaitCondition::LessEqual: return value <= wait.value;
+    case WaitCondition::None:
+      return true;
+    case WaitCondition::GreaterEqual:
+      return value >= wait.value;
+    case WaitCondition::Equal:
+      return value == wait.value;
+    case WaitCondition::LessEqual:
+      return value <= wait.value;
   }
   return true;
 }
@@ -61,12 +66,23 @@ void Semaphores::apply() {
     const SemaphoreUpdate& update = applying_[i].update;
     std::uint32_t& value = values_[update.semaphore];
     switch (update.op) {
-      case UpdateOp::None: break;
-      case UpdateOp::Increment: ++value; break;
-      case UpdateOp::Decrement: --value; break;
-      case UpdateOp::AddImmediate: value += update.value; break;
-      case UpdateOp::SubImmediate: value -= update.value; break;
-      case UpdateOp::WriteImmediate: value = update.value; break;
+      case UpdateOp::None:
+        break;
+      case UpdateOp::Increment:
+        ++value;
+        break;
+      case UpdateOp::Decrement:
+        --value;
+        break;
+      case UpdateOp::AddImmediate:
+        value += update.value;
+        break;
+      case UpdateOp::SubImmediate:
+        value -= update.value;
+        break;
+      case UpdateOp::WriteImmediate:
+        value = update.value;
+        break;
     }
     const bool last = i + 1 == applying_.size() || applying_[i + 1].update.semaphore != update.semaphore;
     if (!last) continue;
@@ -88,8 +104,10 @@ void Semaphores::apply() {
 void Semaphores::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const std::uint64_t address = payload.get_address();
   const std::uint64_t alias = address / 0x400 * 0x400;
-  if (address > kDecrementAlias + (kSemaphores - 1) * 4) return payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  if (payload.get_data_length() != 4 || address % 4 != 0) return payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+  if (address > kDecrementAlias + (kSemaphores - 1) * 4)
+    return payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  if (payload.get_data_length() != 4 || address % 4 != 0)
+    return payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
   SemaphoreUpdate change;
   change.semaphore = static_cast<std::uint8_t>(address % 0x400 / 4);
   if (payload.is_read()) {

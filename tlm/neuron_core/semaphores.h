@@ -6,11 +6,11 @@
 // Source: aws-neuron-driver address_map.h: 256 semaphores, read/set/increment/decrement aliases, 4-byte stride.
 #pragma once
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/simple_target_socket.h>
 
 #include <array>
+#include <systemc>
+#include <tlm>
 #include <vector>
 
 #include "tlm/common/instruments.h"

@@ -9,8 +9,8 @@
 namespace azulejo {
 
 struct SyncEngineConfig {
-  std::uint64_t clock = 1'400'000'000;   // Hz
-  std::uint32_t issue_cycles = 1;        // of each instruction
+  std::uint64_t clock = 1'400'000'000;  // Hz
+  std::uint32_t issue_cycles = 1;       // of each instruction
 };
 
 std::vector<std::string> validate(const SyncEngineConfig& config);

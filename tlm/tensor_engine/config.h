@@ -9,14 +9,14 @@
 namespace azulejo {
 
 struct TensorEngineConfig {
-  std::uint64_t clock = 2'800'000'000;          // Hz
-  std::uint32_t rows = 128;                     // PEs along the contraction dimension K
-  std::uint32_t cols = 128;                     // PEs along the stationary free dimension M
-  std::uint32_t max_moving = 512;               // largest moving free size N of one matmul
-  std::uint32_t matmul_start_cycles = 64;       // start of each matmul that nothing hides
-  std::uint32_t load_stationary_cycles = 128;   // weight load, behind the running matmul
-  std::uint32_t issue_cycles = 1;               // sequencer's own instructions
-  bool flush_denormals = false;                 // set by the core
+  std::uint64_t clock = 2'800'000'000;         // Hz
+  std::uint32_t rows = 128;                    // PEs along the contraction dimension K
+  std::uint32_t cols = 128;                    // PEs along the stationary free dimension M
+  std::uint32_t max_moving = 512;              // largest moving free size N of one matmul
+  std::uint32_t matmul_start_cycles = 64;      // start of each matmul that nothing hides
+  std::uint32_t load_stationary_cycles = 128;  // weight load, behind the running matmul
+  std::uint32_t issue_cycles = 1;              // sequencer's own instructions
+  bool flush_denormals = false;                // set by the core
 };
 
 std::vector<std::string> validate(const TensorEngineConfig& config);

@@ -13,8 +13,8 @@ namespace azulejo {
 namespace {
 
 constexpr std::size_t kDst = 0;
-constexpr std::size_t kMoving = 2;        // nc_matmul: dst, stationary (as loaded), moving
-constexpr std::size_t kLoadSource = 0;    // load_stationary: stationary
+constexpr std::size_t kMoving = 2;      // nc_matmul: dst, stationary (as loaded), moving
+constexpr std::size_t kLoadSource = 0;  // load_stationary: stationary
 
 bool is_matmul_operand(Format format) {
   switch (format) {
@@ -48,7 +48,9 @@ void TensorEngine::attach(const Instruments& instruments) {
   wave_matmuls_ = WaveSignal(*instruments.wave, name(), "matmuls", 32);
 }
 
-bool TensorEngine::executes(Opcode opcode) const { return opcode == Opcode::LoadStationary || opcode == Opcode::NcMatmul; }
+bool TensorEngine::executes(Opcode opcode) const {
+  return opcode == Opcode::LoadStationary || opcode == Opcode::NcMatmul;
+}
 
 Engine::Response TensorEngine::check(const Instruction& instruction) const {
   const auto refuse = [](std::string message) { return Response{tlm::TLM_BURST_ERROR_RESPONSE, std::move(message)}; };
@@ -56,10 +58,12 @@ Engine::Response TensorEngine::check(const Instruction& instruction) const {
     const TensorAccess& stationary = instruction.operand[kLoadSource];
     if (stationary.space != MemorySpace::Sbuf) return refuse("the tensor engine reads SBUF only");
     if (stationary.partitions > config_.rows) {
-      return refuse(fmt::format("stationary tile with K = {}; the array has {} rows", stationary.partitions, config_.rows));
+      return refuse(
+          fmt::format("stationary tile with K = {}; the array has {} rows", stationary.partitions, config_.rows));
     }
     if (stationary.free_size() > config_.cols) {
-      return refuse(fmt::format("stationary tile with M = {}; the array has {} columns", stationary.free_size(), config_.cols));
+      return refuse(
+          fmt::format("stationary tile with M = {}; the array has {} columns", stationary.free_size(), config_.cols));
     }
     if (!is_matmul_operand(stationary.format)) {
       return refuse(fmt::format("the array does not multiply {}", spec(stationary.format).name));
@@ -78,12 +82,14 @@ Engine::Response TensorEngine::check(const Instruction& instruction) const {
     return refuse(fmt::format("moving tile with K = {}; the array has {} rows", moving.partitions, config_.rows));
   }
   if (moving.partitions != weights_.k) {
-    return refuse(fmt::format("moving tile with K = {} meets a stationary tile with K = {}", moving.partitions, weights_.k));
+    return refuse(
+        fmt::format("moving tile with K = {} meets a stationary tile with K = {}", moving.partitions, weights_.k));
   }
   if (moving.free_size() > config_.max_moving) {
     return refuse(fmt::format("moving tile with N = {}; at most {}", moving.free_size(), config_.max_moving));
   }
-  if (!is_matmul_operand(moving.format)) return refuse(fmt::format("the array does not multiply {}", spec(moving.format).name));
+  if (!is_matmul_operand(moving.format))
+    return refuse(fmt::format("the array does not multiply {}", spec(moving.format).name));
   if ((moving.format == Format::Fp32) != (weights_.format == Format::Fp32)) {
     return refuse("fp32 multiplies fp32 only");
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor engine: a weight-stationary systolic array of rows x cols processing elements (PEs) that multiplies a stationary
-// tile [K <= rows partitions, M <= cols] by a moving tile [K, N] into PSUM [M partitions, N].
+// Tensor engine: a weight-stationary systolic array of rows x cols processing elements (PEs) that multiplies a
+// stationary tile [K <= rows partitions, M <= cols] by a moving tile [K, N] into PSUM [M partitions, N].
 //
 // Abstraction: loosely timed, one event per instruction. Values are bit-exact by the multiply-accumulate contract of
-// tlm/numerics; cycle counts follow matmul_timing.h. Weights are double-buffered: load_stationary runs behind the matmul
-// before it. Not modelled: sparsity, row and column tiling, transposes.
-// Source: Trainium/Inferentia2 Architecture Guide for NKI, "Tensor Engine".
+// tlm/numerics; cycle counts follow matmul_timing.h. Weights are double-buffered: load_stationary runs behind the
+// matmul before it. Not modelled: sparsity, row and column tiling, transposes. Source: Trainium/Inferentia2
+// Architecture Guide for NKI, "Tensor Engine".
 #pragma once
 
 #include <vector>
@@ -30,8 +30,8 @@ class TensorEngine : public Engine {
 
   struct Stats {
     std::uint64_t matmuls = 0;
-    std::uint64_t macs = 0;             // multiply-adds of the modelled program
-    std::uint64_t stream_cycles = 0;    // moving columns entered
+    std::uint64_t macs = 0;           // multiply-adds of the modelled program
+    std::uint64_t stream_cycles = 0;  // moving columns entered
   };
 
   // REQUIRES: validate(config) is empty.
@@ -59,17 +59,17 @@ class TensorEngine : public Engine {
     std::uint32_t k = 0;
     std::uint32_t m = 0;
     Format format = Format::Bf16;
-    std::vector<float> values;   // [k][m], decoded; empty without data
+    std::vector<float> values;  // [k][m], decoded; empty without data
   };
 
   const TensorEngineConfig config_;
   TileStore sbuf_;
   TileStore psum_;
   Weights weights_;
-  std::vector<float> moving_;         // [k][n], decoded
-  std::vector<float> result_;         // [m][n], when PSUM's access pattern is not contiguous
-  std::uint64_t load_free_ = 0;       // cycle at which the weight load path is free
-  std::uint64_t array_free_ = 0;      // cycle at which the array takes the next matmul
+  std::vector<float> moving_;     // [k][n], decoded
+  std::vector<float> result_;     // [m][n], when PSUM's access pattern is not contiguous
+  std::uint64_t load_free_ = 0;   // cycle at which the weight load path is free
+  std::uint64_t array_free_ = 0;  // cycle at which the array takes the next matmul
   TileAccess sbuf_access_;
   TileAccess psum_access_;
   PsumBitFlip flip_;

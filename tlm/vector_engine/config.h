@@ -12,14 +12,15 @@
 namespace azulejo {
 
 struct VectorEngineConfig {
-  std::uint64_t clock = 1'120'000'000;       // Hz
-  std::uint32_t min_cycles = 64;             // initiation interval of the shortest instruction
-  std::uint32_t access_latency_cycles = 60;  // from the last element's issue to its visibility; not a cost in throughput
-  std::uint32_t issue_cycles = 1;            // sequencer's own instructions
-  Rounding rounding = Rounding::NearestEven; // of outputs narrower than FP32
+  std::uint64_t clock = 1'120'000'000;  // Hz
+  std::uint32_t min_cycles = 64;        // initiation interval of the shortest instruction
+  std::uint32_t access_latency_cycles =
+      60;                          // from the last element's issue to its visibility; not a cost in throughput
+  std::uint32_t issue_cycles = 1;  // sequencer's own instructions
+  Rounding rounding = Rounding::NearestEven;  // of outputs narrower than FP32
   RandomSource random_source = RandomSource::Lfsr;
-  std::uint64_t seed = 0;                    // of the rounding lanes; set by the platform
-  bool flush_denormals = false;              // set by the core
+  std::uint64_t seed = 0;        // of the rounding lanes; set by the platform
+  bool flush_denormals = false;  // set by the core
 };
 
 std::vector<std::string> validate(const VectorEngineConfig& config);

@@ -37,16 +37,16 @@ Engine::Response VectorEngine::check(const Instruction& instruction) const {
     const TensorAccess& operand = instruction.operand[i];
     if (operand.space == MemorySpace::None) return refuse(fmt::format("operand {} is in no memory", i));
     if (operand.partitions != dst.partitions || operand.free_size() != dst.free_size()) {
-      return refuse(fmt::format("operand {} is [{}, {}], the result [{}, {}]", i, operand.partitions, operand.free_size(),
-                                dst.partitions, dst.free_size()));
+      return refuse(fmt::format("operand {} is [{}, {}], the result [{}, {}]", i, operand.partitions,
+                                operand.free_size(), dst.partitions, dst.free_size()));
     }
     if (spec(operand.format).storage_bits < 8) {
       return refuse(fmt::format("the vector engine does not read or write {}", spec(operand.format).name));
     }
   }
   if (instruction.opcode == Opcode::TensorTensor && instruction.alu_op[0] != AluOp::Add) {
-    return {tlm::TLM_COMMAND_ERROR_RESPONSE,
-            fmt::format("tensor_tensor with op {} is defined but not executed; add is", alu_op_name(instruction.alu_op[0]))};
+    return {tlm::TLM_COMMAND_ERROR_RESPONSE, fmt::format("tensor_tensor with op {} is defined but not executed; add is",
+                                                         alu_op_name(instruction.alu_op[0]))};
   }
   return {};
 }
@@ -116,7 +116,7 @@ void VectorEngine::compute(const Instruction& instruction) {
     switch (instruction.opcode) {
       case Opcode::TensorCopy: {
         const TensorAccess& src = instruction.operand[1];
-        if (src.format == dst.format) {   // equal formats copy the bits; NKI ISA, tensor_copy
+        if (src.format == dst.format) {  // equal formats copy the bits; NKI ISA, tensor_copy
           copy_row(store(dst), dst, dst_offset, store(src), src, offset_of(src), p);
           continue;
         }
@@ -129,10 +129,10 @@ void VectorEngine::compute(const Instruction& instruction) {
         std::fill(row_a_.begin(), row_a_.end(), value);
         break;
       }
-      default: {   // tensor_tensor, add
+      default: {  // tensor_tensor, add
         const TensorAccess& a = instruction.operand[1];
         const TensorAccess& b = instruction.operand[2];
-        if (plain) {   // FP32 next to FP32: no conversion on the way
+        if (plain) {  // FP32 next to FP32: no conversion on the way
           add_fp32_row(words(a, p), words(b, p), words(dst, p), n);
           continue;
         }

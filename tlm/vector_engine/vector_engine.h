@@ -20,7 +20,7 @@ class VectorEngine : public Engine {
   tlm_utils::simple_initiator_socket<Engine> psum_initiator{"psum_initiator"};
 
   struct Stats {
-    std::uint64_t elements = 0;      // written
+    std::uint64_t elements = 0;  // written
     std::uint64_t busy_cycles = 0;
   };
 
@@ -45,10 +45,10 @@ class VectorEngine : public Engine {
   TileStore psum_;
   TileAccess sbuf_access_;
   TileAccess psum_access_;
-  std::vector<RandomLane> lanes_;     // of the output's stochastic rounding, one per partition
+  std::vector<RandomLane> lanes_;  // of the output's stochastic rounding, one per partition
   std::vector<float> row_a_;
   std::vector<float> row_b_;
-  std::uint64_t free_ = 0;            // cycle at which the next instruction may start
+  std::uint64_t free_ = 0;  // cycle at which the next instruction may start
   Stats stats_;
 };
 

@@ -21,8 +21,8 @@ TEST(Attribution, StartsEmpty) {
 TEST(Attribution, ChargesEveryFemtosecondOnce) {
   Attribution account;
   account.charge(Cause::Compute, 100);
-  account.charge(Cause::Hbm, 100);     // already there: nothing
-  account.charge(Cause::Hbm, 40);      // behind the cursor: nothing
+  account.charge(Cause::Hbm, 100);  // already there: nothing
+  account.charge(Cause::Hbm, 40);   // behind the cursor: nothing
   account.charge(Cause::Hbm, 130);
   account.charge(Cause::Compute, 131);
   EXPECT_EQ(account[Cause::Compute], 101u);
@@ -99,7 +99,7 @@ TEST(Attribution, RandomAccountsEqualATimelineOfSingleFemtoseconds) {
   for (int round = 0; round < 2'000; ++round) {
     Attribution account;
     std::vector<Cause> timeline;
-    std::vector<Femtoseconds> borders;   // starts of segments
+    std::vector<Femtoseconds> borders;  // starts of segments
     const int charges = static_cast<int>(random() % 30);
     for (int i = 0; i < charges; ++i) {
       const auto cause = static_cast<Cause>(random() % kCauses);

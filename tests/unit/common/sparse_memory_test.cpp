@@ -10,7 +10,7 @@
 namespace azulejo {
 namespace {
 
-constexpr std::uint64_t kChunk = 65'536;   // granularity of what is resident
+constexpr std::uint64_t kChunk = 65'536;  // granularity of what is resident
 
 TEST(SparseMemory, UnwrittenBytesReadAsZeroAndCostNothing) {
   const SparseMemory memory;

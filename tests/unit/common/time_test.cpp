@@ -9,18 +9,28 @@
 namespace azulejo {
 namespace {
 
-const std::vector<std::uint64_t> kRates = {1,           3,           7,           1'000,         960'000'000,   1'120'000'000,
-                                           1'400'000'000, 2'400'000'000, 2'800'000'000, 999'999'937, 1'000'000'000, kFsPerSecond};
+const std::vector<std::uint64_t> kRates = {1,
+                                           3,
+                                           7,
+                                           1'000,
+                                           960'000'000,
+                                           1'120'000'000,
+                                           1'400'000'000,
+                                           2'400'000'000,
+                                           2'800'000'000,
+                                           999'999'937,
+                                           1'000'000'000,
+                                           kFsPerSecond};
 
 TEST(Clock, EdgesLieAtTheFloorOfTheExactTime) {
-  const Clock tensor(2'800'000'000);   // 357142.857... fs
+  const Clock tensor(2'800'000'000);  // 357142.857... fs
   EXPECT_EQ(tensor.edge(0), 0u);
   EXPECT_EQ(tensor.edge(1), 357'142u);
   EXPECT_EQ(tensor.edge(2), 714'285u);
   EXPECT_EQ(tensor.edge(3), 1'071'428u);
   EXPECT_EQ(tensor.edge(7), 2'500'000u);
   EXPECT_EQ(tensor.edge(448), 160'000'000u);
-  const Clock vector(1'120'000'000);   // 892857.142... fs
+  const Clock vector(1'120'000'000);  // 892857.142... fs
   EXPECT_EQ(vector.edge(1), 892'857u);
   EXPECT_EQ(vector.edge(28), 25'000'000u);
   EXPECT_EQ(Clock(kFsPerSecond).edge(123'456'789), 123'456'789u);
@@ -32,7 +42,8 @@ TEST(Clock, EdgeAndPeriodTimesRateMatchInExactArithmetic) {
   std::mt19937_64 random(1);
   for (const std::uint64_t hz : kRates) {
     const Clock clock(hz);
-    const std::uint64_t last = static_cast<std::uint64_t>(Wide{hz} * 18'000 > Wide{~std::uint64_t{0}} ? ~std::uint64_t{0} : hz * 18'000);
+    const std::uint64_t last =
+        static_cast<std::uint64_t>(Wide{hz} * 18'000 > Wide{~std::uint64_t{0}} ? ~std::uint64_t{0} : hz * 18'000);
     for (int i = 0; i < 1'000; ++i) {
       const std::uint64_t n = random() % last;
       const Wide t = clock.edge(n);
@@ -45,7 +56,7 @@ TEST(Clock, EdgeAndPeriodTimesRateMatchInExactArithmetic) {
 TEST(Clock, NextCycleIsTheExactInverseAtTheBoundaries) {
   std::mt19937_64 random(2);
   for (const std::uint64_t hz : kRates) {
-    if (hz == kFsPerSecond) continue;   // an edge every fs: nothing lies between
+    if (hz == kFsPerSecond) continue;  // an edge every fs: nothing lies between
     const Clock clock(hz);
     for (int i = 0; i < 1'000; ++i) {
       const std::uint64_t n = 1 + random() % (hz < 1'000'000 ? hz * 1'000 : hz * 100);
@@ -75,8 +86,8 @@ TEST(TransferTime, IsRoundedUpToWholeFemtoseconds) {
   EXPECT_EQ(transfer_time(0, 5), 0u);
   EXPECT_EQ(transfer_time(17, 17'000'000'000), 1'000'000u);
   EXPECT_EQ(transfer_time(1, 3), 333'333'333'333'334u);
-  EXPECT_EQ(transfer_time(65'536, 23'000'000'000), 2'849'391'305u);      // 2849391304.35
-  EXPECT_EQ(transfer_time(64, 410'000'000'000), 156'098u);               // 156097.56
+  EXPECT_EQ(transfer_time(65'536, 23'000'000'000), 2'849'391'305u);  // 2849391304.35
+  EXPECT_EQ(transfer_time(64, 410'000'000'000), 156'098u);           // 156097.56
   EXPECT_EQ(transfer_time(1, kFsPerSecond), 1u);
   EXPECT_EQ(transfer_time(1, 2 * kFsPerSecond), 1u);
   // 1 TiB at 1 TB/s: far beyond 64-bit products.

@@ -46,9 +46,9 @@ inline bool equal(const HbmConfig& x, const HbmConfig& y) {
 inline bool equal(const NeuronCoreConfig& x, const NeuronCoreConfig& y) {
   const auto& [generation1, flush1, tensor1, vector1, scalar1, gpsimd1, sync1, sbuf1, psum1, dma1] = x;
   const auto& [generation2, flush2, tensor2, vector2, scalar2, gpsimd2, sync2, sbuf2, psum2, dma2] = y;
-  return generation1 == generation2 && flush1 == flush2 && equal(tensor1, tensor2) && equal(vector1, vector2) && equal(scalar1, scalar2) &&
-         equal(gpsimd1, gpsimd2) && equal(sync1, sync2) && equal(sbuf1, sbuf2) && equal(psum1, psum2) &&
-         equal(dma1, dma2);
+  return generation1 == generation2 && flush1 == flush2 && equal(tensor1, tensor2) && equal(vector1, vector2) &&
+         equal(scalar1, scalar2) && equal(gpsimd1, gpsimd2) && equal(sync1, sync2) && equal(sbuf1, sbuf2) &&
+         equal(psum1, psum2) && equal(dma1, dma2);
 }
 
 inline bool equal(const ChipConfig& x, const ChipConfig& y) {
