@@ -11,6 +11,7 @@ Needs chromium.
 """
 import argparse
 import http.server
+import os
 import pathlib
 import subprocess
 import sys
@@ -27,6 +28,7 @@ PAGE = """<!DOCTYPE html>
   tr-ui-b-info-bar-group { display: none !important; }   /* it warns of an old browser interface */
 </style>
 <script>
+fetch('hold');   // its answer comes after 'done', and until then the picture is not taken
 document.addEventListener('WebComponentsReady', async () => {
   const tracks = document.createElement('track-view-container');
   tracks.id = 'track_view_container';
@@ -56,11 +58,15 @@ document.addEventListener('WebComponentsReady', async () => {
 
 
 def handler(pages, warnings):
+    done = threading.Event()
+
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
+            if self.path == "/hold":
+                done.wait(60)
             data = pages.get(self.path)
             self.send_response(404 if data is None else 200)
-            self.send_header("Content-Type", "application/javascript" if self.path.endswith(".js") else "text/html; charset=utf-8")
+            self.send_header("Content-Type", "text/javascript" if self.path.endswith(".js") else "text/html; charset=utf-8")
             self.end_headers()
             self.wfile.write(data or b"")
 
@@ -68,6 +74,7 @@ def handler(pages, warnings):
             warnings.append(self.path.partition("?")[2])
             self.send_response(204)
             self.end_headers()
+            done.set()
 
         def log_message(self, *_):
             pass
@@ -87,8 +94,8 @@ def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler(pages, warnings))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="azulejo_trace_") as profile:
-        subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                        "--disable-background-networking", f"--user-data-dir={profile}", "--window-size=1600,900",
+        subprocess.run(["chromium", "--headless", *(["--no-sandbox"] if os.geteuid() == 0 else []), "--disable-gpu",
+                        "--disable-quic", "--no-first-run", "--disable-background-networking", f"--user-data-dir={profile}", "--window-size=1600,900",
                         "--virtual-time-budget=20000", "--hide-scrollbars", f"--screenshot={arguments.picture.resolve()}",
                         f"http://127.0.0.1:{server.server_port}/"],
                        check=True, timeout=120, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

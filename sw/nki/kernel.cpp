@@ -20,7 +20,7 @@ static_assert(kFirstRing + kRingSemaphores * kEngines <= kSemaphores);
 }  // namespace
 
 Tile Tile::columns(std::uint32_t first, std::uint32_t count) const {
-  if (first + count > cols)
+  if (first > cols || count > cols - first)
     throw KernelError(fmt::format("columns {} to {} of a tile of {}", first, first + count, cols));
   Tile slice = *this;
   slice.offset_bytes += static_cast<std::uint32_t>(storage_bytes(format, first));

@@ -77,6 +77,12 @@ TEST(Fault, NcMatmulRefusesTilesAgainstTheRules) {
   });
 }
 
+TEST(Fault, TransposeModeIsRefusedSinceItIsNotModelled) {
+  expect_faults("tensor", 2'800'000'000, "  load_stationary stationary=sbuf[0:128, 0] bf16 <128>\n", 1, {
+      {"nc_matmul dst=psum[0:128, 0] fp32 <8>, moving=sbuf[0:128, 0] bf16 <8>, is_transpose", "TLM_COMMAND_ERROR_RESPONSE", "transpose"},
+  });
+}
+
 TEST(Fault, TheVectorEngineRefusesShapesFormatsAndOperators) {
   expect_faults("vector", 1'120'000'000, "", 0, {
       {"tensor_copy dst=sbuf[0:128, 0] fp32 <8>, src=sbuf[0:128, 1024] fp32 <9>", "TLM_BURST_ERROR_RESPONSE", "[128, 9]"},

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
+#include <algorithm>
+#include <limits>
 
 #include "tests/support/machine.h"
 
@@ -201,6 +201,34 @@ TEST(VectorEngine, TensorTensorAddsInFp32AndRoundsOnce) {
               (std::vector<std::uint32_t>{0x3F808000, 0x3F808008, 0x00000000, 0x4B800000, 0x7FC00000}));
     EXPECT_EQ(machine.read<float>(address_map::sbuf(0, p, 0), 4), (std::vector<float>{2, 2, 7, 33554432}));   // in place
   }
+}
+
+TEST(VectorEngine, StochasticRoundingFollowsTheSeedAndNotTheClock) {
+  // 1 + 2^-9 is a quarter of the way from 1 to the next bf16: it goes up with probability 1/4.
+  const auto run = [](const std::string& clock, std::uint64_t seed) {
+    return in_child([&] {
+      MachineOptions options;
+      options.platform.seed = seed;
+      Machine machine("trn1.2xlarge", {"vector_engine.clock=" + clock}, options);
+      machine.load(".engine vector\n  memset dst=sbuf[0:128, 0] fp32 <1000>, value=0x3f804000\n"
+                   "  tensor_copy dst=sbuf[0:128, 8192] bf16 <1000>, src=sbuf[0:128, 0] fp32 <1000>, stochastic\n");
+      EXPECT_EQ(machine.run(), RunEnd::Finished);
+      std::string codes;
+      for (std::uint32_t p = 0; p < 128; ++p) {
+        for (const std::uint16_t code : machine.read<std::uint16_t>(address_map::sbuf(0, p, 8192), 1000)) {
+          EXPECT_TRUE(code == 0x3F80 || code == 0x3F81) << code;
+          codes += code == 0x3F81 ? '1' : '0';
+        }
+      }
+      return codes;
+    });
+  };
+  const std::string bits = run("1120 MHz", 1);
+  ASSERT_EQ(bits.size(), 128'000u);
+  const auto ups = static_cast<double>(std::count(bits.begin(), bits.end(), '1'));
+  EXPECT_NEAR(ups, 32'000, 5 * 155);   // five standard deviations of the binomial
+  EXPECT_EQ(run("37 MHz", 1), bits);
+  EXPECT_NE(run("1120 MHz", 2), bits);
 }
 
 TEST(VectorEngine, MemsetWritesTheValueInTheTilesFormatAndNothingElse) {

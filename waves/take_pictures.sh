@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Makes the pictures of this directory again:  take_pictures.sh TOOL [DIRECTORY]
+# TOOL is the azulejo program; the pictures go to DIRECTORY, by default here. Needs no display.
+# Debian packages: gtkwave xvfb imagemagick fonts-dejavu-core. For the timeline also chromium and golang-1.19-src, or
+# AZULEJO_TRACE_VIEWER=DIRECTORY as take_trace_picture.py says; without them it is left out.
+set -eu
+
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: $0 TOOL [DIRECTORY]" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+tool=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+out=$(cd "${2:-$here}" && pwd)
+work=$(mktemp -d)
+xvfb=
+viewer=
+clean() {
+  [ -z "$viewer" ] || kill "$viewer" 2>/dev/null || true
+  [ -z "$xvfb" ] || kill "$xvfb" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap clean EXIT
+trap 'exit 1' INT TERM
+
+HOME=$work   # no settings of the user's
+export HOME
+cat > "$work/gtkwaverc" <<END
+fontname_signals Monospace 8
+fontname_waves Monospace 8
+use_maxtime_display 0
+END
+
+# A free display: the server writes its number.
+Xvfb -displayfd 3 -screen 0 1600x900x24 -nolisten tcp 3> "$work/display" 2> "$work/xvfb.log" &
+xvfb=$!
+for _ in $(seq 100); do
+  [ -s "$work/display" ] && break
+  sleep 0.1
+done
+[ -s "$work/display" ] || { cat "$work/xvfb.log" >&2; exit 1; }
+DISPLAY=:$(cat "$work/display")
+export DISPLAY
+
+# picture NAME WAVE VIEW: what GTKWave shows, once it no longer changes
+picture() {
+  gtkwave --nomenus --rcfile "$work/gtkwaverc" "$2" "$3" > "$work/gtkwave.log" 2>&1 &
+  viewer=$!
+  last=
+  for _ in $(seq 30); do
+    sleep 1
+    import -silent -window root "$work/shot.png"
+    colours=$(identify -format '%k' "$work/shot.png")
+    now=$(convert "$work/shot.png" rgb:- | cksum)
+    [ "$colours" -gt 8 ] && [ "$now" = "$last" ] && break
+    last=$now
+  done
+  kill "$viewer"
+  wait "$viewer" 2>/dev/null || true
+  viewer=
+  # Three lines are no complaint: the banner and the times of the start and the end.
+  if grep -v -e '^$' -e '^GTKWave Analyzer' -e '^\[[0-9]*\] \(start\|end\) time\.$' "$work/gtkwave.log" >&2; then
+    echo "$1: GTKWave complains" >&2
+    exit 1
+  fi
+  convert "$work/shot.png" -strip -colors 64 -define png:compression-level=9 "$out/$1.png"
+  echo "$out/$1.png"
+}
+
+cd "$work"
+"$tool" run trn1.2xlarge gemm --m 256 --k 1024 --n 1024 --wave trn1.vcd --trace trn1_gemm.json --quiet
+"$tool" run trn1.2xlarge gemm --m 1024 --k 128 --n 1024 --wave psum.vcd --quiet
+"$tool" run trn2.3xlarge gemm --m 256 --k 1024 --n 1024 --cores 2 --wave trn2.vcd --quiet
+"$here/make_views.py" trn1.2xlarge --from 19.5us --to 23.5us --out matmuls.gtkw
+"$here/make_views.py" trn1.2xlarge --from 4us --to 11us --out psum.gtkw
+picture trn1.2xlarge trn1.vcd "$here/trn1.2xlarge.gtkw"
+picture trn1.2xlarge_matmuls trn1.vcd matmuls.gtkw
+picture trn1.2xlarge_psum psum.vcd psum.gtkw
+picture trn2.3xlarge trn2.vcd "$here/trn2.3xlarge.gtkw"
+
+trace_viewer=${AZULEJO_TRACE_VIEWER:-/usr/share/go-1.19/src/cmd/trace/static}
+if [ -d "$trace_viewer" ] && command -v chromium > /dev/null; then
+  "$here/take_trace_picture.py" --viewer "$trace_viewer" trn1_gemm.json trace.png
+  convert trace.png -strip -colors 64 -define png:compression-level=9 "$out/trace_trn1_gemm.png"
+  echo "$out/trace_trn1_gemm.png"
+else
+  echo "trace_trn1_gemm.png is left out: no chromium, or no trace viewer in $trace_viewer" >&2
+fi
