@@ -26,7 +26,6 @@ export HOME
 cat > "$work/gtkwaverc" <<END
 fontname_signals Monospace 8
 fontname_waves Monospace 8
-use_maxtime_display 0
 END
 
 # A free display: the server writes its number.
@@ -61,7 +60,7 @@ picture() {
     echo "$1: GTKWave complains" >&2
     exit 1
   fi
-  convert "$work/shot.png" -strip -colors 64 -define png:compression-level=9 "$out/$1.png"
+  convert "$work/shot.png" -strip +dither -colors 64 -define png:compression-level=9 "$out/$1.png"
   echo "$out/$1.png"
 }
 
@@ -79,7 +78,7 @@ picture trn2.3xlarge trn2.vcd "$here/trn2.3xlarge.gtkw"
 trace_viewer=${AZULEJO_TRACE_VIEWER:-/usr/share/go-1.19/src/cmd/trace/static}
 if [ -d "$trace_viewer" ] && command -v chromium > /dev/null; then
   "$here/take_trace_picture.py" --viewer "$trace_viewer" trn1_gemm.json trace.png
-  convert trace.png -strip -colors 64 -define png:compression-level=9 "$out/trace_trn1_gemm.png"
+  convert trace.png -strip +dither -colors 64 -define png:compression-level=9 "$out/trace_trn1_gemm.png"
   echo "$out/trace_trn1_gemm.png"
 else
   echo "trace_trn1_gemm.png is left out: no chromium, or no trace viewer in $trace_viewer" >&2

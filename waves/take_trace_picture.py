@@ -95,9 +95,9 @@ def main():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="azulejo_trace_") as profile:
         subprocess.run(["chromium", "--headless", *(["--no-sandbox"] if os.geteuid() == 0 else []), "--disable-gpu",
-                        "--disable-quic", "--no-first-run", "--disable-background-networking", f"--user-data-dir={profile}", "--window-size=1600,900",
-                        "--virtual-time-budget=20000", "--hide-scrollbars", f"--screenshot={arguments.picture.resolve()}",
-                        f"http://127.0.0.1:{server.server_port}/"],
+                        "--disable-quic", "--no-first-run", "--disable-background-networking", f"--user-data-dir={profile}",
+                        "--window-size=1600,900", "--virtual-time-budget=20000", "--hide-scrollbars",
+                        f"--screenshot={arguments.picture.resolve()}", f"http://127.0.0.1:{server.server_port}/"],
                        check=True, timeout=120, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     server.shutdown()
     if warnings != [""]:

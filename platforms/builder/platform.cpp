@@ -7,7 +7,8 @@
 
 namespace azulejo {
 
-Platform::Platform(const PlatformConfig& config, const PlatformOptions& options) : config_(config) {
+Platform::Platform(const PlatformConfig& config, const PlatformOptions& options)
+    : config_(config), keeps_data_(options.keep_data) {
   for (std::uint32_t c = 0; c < config.chips; ++c) {
     std::vector<NeuronCoreConfig> cores;
     for (std::uint32_t i = 0; i < config.chip.cores; ++i) {

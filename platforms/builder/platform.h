@@ -34,6 +34,7 @@ class Platform {
   NeuronCore& core(std::size_t index) { return *cores_[index]; }
   std::size_t cores() const { return cores_.size(); }
 
+  bool keeps_data() const { return keeps_data_; }
   // Every core with a program has run it to its end.
   bool finished() const;
   std::vector<std::string> waiting_for() const;
@@ -44,6 +45,7 @@ class Platform {
 
  private:
   const PlatformConfig config_;
+  const bool keeps_data_;
   std::vector<std::unique_ptr<Chip>> chips_;
   std::vector<NeuronCore*> cores_;
 };

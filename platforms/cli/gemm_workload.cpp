@@ -10,6 +10,7 @@
 #include "sw/golden/gemm_golden.h"
 #include "sw/runtime/npy.h"
 #include "sw/runtime/runtime.h"
+#include "tlm/common/check.h"
 #include "tlm/common/error.h"
 #include "tlm/common/output_file.h"
 #include "tlm/common/units.h"
@@ -24,7 +25,7 @@ using kernels::GemmPlan;
 using kernels::GemmShape;
 using kernels::GemmTensors;
 
-constexpr std::uint64_t kMaxSize = 1ULL << 24;  // of one dimension; a matrix of that width no longer fits any HBM stack
+constexpr std::uint64_t kMaxSize = 1ULL << 31;  // of one dimension; a matrix of that width no longer fits any HBM stack
 
 // Element types that the workload multiplies, and those it delivers.
 const std::vector<Format> kTypes = {Format::Bf16, Format::Fp16, Format::Fp32, Format::Tf32,
@@ -142,7 +143,7 @@ class GemmWorkload : public Workload {
  public:
   GemmWorkload(const GemmShape& shape, const GemmOptions& options, std::uint32_t cores, const PlatformConfig& platform,
                bool keep_data, std::uint64_t seed)
-      : shape_(shape), options_(options), cores_(cores), keep_data_(keep_data), seed_(seed), platform_(platform) {
+      : shape_(shape), options_(options), keep_data_(keep_data), seed_(seed), platform_(platform) {
     // Whole M tiles, as even as they go.
     const std::uint64_t m_tiles = (shape.m + kernels::kGemmTileM - 1) / kernels::kGemmTileM;
     for (std::uint32_t c = 0; c < cores; ++c) {
@@ -165,6 +166,12 @@ class GemmWorkload : public Workload {
       const GemmPlan plan = kernels::plan_gemm(target_of(share.core), share.shape, options_);
       share.matmuls = std::uint64_t{plan.m_tiles} * plan.k_tiles * plan.n_tiles;
       if (&share == &shares_.front()) plan_ = plan;
+    }
+    for (const Share& share : shares_) {
+      if (core_config(platform, 0, share.core).flush_denormals !=
+          core_config(platform, 0, shares_.front().core).flush_denormals) {
+        throw ConfigError("flush_denormals differs between the cores: gemm is checked by one rule for all of C");
+      }
     }
     // Placement: each core's rows of A and C beside it; B once, beside core 0.
     std::vector<HbmAllocator> stacks;
@@ -191,14 +198,16 @@ class GemmWorkload : public Workload {
     if (keep_data_) {
       if (a_data_.empty()) fill_random(options_.type, seed_ ^ 0xA, shape_.k * shape_.m, a_data_);
       if (b_data_.empty()) fill_random(options_.type, seed_ ^ 0xB, shape_.k * shape_.n, b_data_);
-      platform.host.write(0, b_.address, b_data_.data(), b_data_.size());
+      bool written = platform.host.write(0, b_.address, b_data_.data(), b_data_.size());
       const std::size_t element = storage_bytes(options_.type, 1);
       for (const Share& share : shares_) {
         for (std::uint64_t k = 0; k < shape_.k; ++k) {
-          platform.host.write(0, share.tensors.a.address + k * share.tensors.a.row_stride,
-                              a_data_.data() + (k * shape_.m + share.first_row) * element, share.shape.m * element);
+          written = written && platform.host.write(0, share.tensors.a.address + k * share.tensors.a.row_stride,
+                                                   a_data_.data() + (k * shape_.m + share.first_row) * element,
+                                                   share.shape.m * element);
         }
       }
+      AZULEJO_CHECK(written, "the allocator placed A and B inside HBM");
     }
     for (const Share& share : shares_) {
       platform.host.load(share.core, kernels::record_gemm(target_of(share.core), share.shape, options_, share.tensors));
@@ -220,7 +229,9 @@ class GemmWorkload : public Workload {
     const std::size_t row = storage_bytes(options_.out_type, shape_.n);
     c_data_.resize(shape_.m * row);
     for (const Share& share : shares_) {
-      platform.host.read(0, share.tensors.c.address, c_data_.data() + share.first_row * row, share.shape.m * row);
+      const bool read =
+          platform.host.read(0, share.tensors.c.address, c_data_.data() + share.first_row * row, share.shape.m * row);
+      AZULEJO_CHECK(read, "the allocator placed C inside HBM");
     }
     CheckResult result;
     for (const Share& share : shares_) {
@@ -237,7 +248,7 @@ class GemmWorkload : public Workload {
     problem.out_type = golden_type(options_.out_type);
     problem.k_block_tiles = plan_.psum_k_tiles();
     problem.partial_type = golden_type(options_.partials);
-    problem.flush_denormals = core_config(platform_, 0, 0).flush_denormals;
+    problem.flush_denormals = core_config(platform_, 0, shares_.front().core).flush_denormals;
     const golden::GemmCheck found = golden::check_gemm(problem, a_data_.data(), b_data_.data(), c_data_.data(), seed_);
     result.done = true;
     result.elements = found.elements;
@@ -293,7 +304,7 @@ class GemmWorkload : public Workload {
     json["out_dtype"] = spec(options_.out_type).name;
     json["partials"] = spec(options_.partials).name;
     json["tiling"] = tiling_name(options_.tiling);
-    json["cores"] = cores_;
+    json["cores"] = shares_.size();
     json["block_tiles"] = {
         {"m", plan_.block_m}, {"k", plan_.block_k}, {"n", plan_.block_n}, {"super_m", plan_.super_m}};
     json["sbuf_bytes_per_partition"] = plan_.sbuf_bytes;
@@ -305,7 +316,7 @@ class GemmWorkload : public Workload {
     lines.push_back(fmt::format(
         "gemm  C[{}, {}] = A[{}, {}] * B[{}, {}], {} in, {} out, {} partials, tiling {}, {} core{}", shape_.m, shape_.n,
         shape_.m, shape_.k, shape_.k, shape_.n, spec(options_.type).name, spec(options_.out_type).name,
-        spec(options_.partials).name, tiling_name(options_.tiling), cores_, cores_ == 1 ? "" : "s"));
+        spec(options_.partials).name, tiling_name(options_.tiling), shares_.size(), shares_.size() == 1 ? "" : "s"));
     std::string blocks = fmt::format("blocks of {} M x {} N x {} K tiles (128 x 512 x 128)", plan_.block_m,
                                      plan_.block_n, plan_.block_k);
     if (plan_.super_m > 1) blocks += fmt::format(", {} M blocks together", plan_.super_m);
@@ -331,7 +342,6 @@ class GemmWorkload : public Workload {
 
   const GemmShape shape_;
   GemmOptions options_;
-  const std::uint32_t cores_;
   const bool keep_data_;
   const std::uint64_t seed_;
   const PlatformConfig platform_;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tlm/common/error.h"
+#include "tlm/isa/address_map.h"
 #include "tlm/isa/assembler.h"
 #include "tlm/isa/encoding.h"
 #include "tlm/isa/opcode_table.h"
@@ -25,6 +26,7 @@ class ProgramWorkload : public Workload {
   std::string name() const override { return "program"; }
 
   void start(Platform& platform) override {
+    if (!platform.keeps_data()) refuse_data_dependence();
     platform.host.load(0, program_);
     platform.host.start(0);
   }
@@ -57,6 +59,18 @@ class ProgramWorkload : public Workload {
   }
 
  private:
+  // A semaphore that takes its value from memory makes times depend on data.
+  void refuse_data_dependence() const {
+    for (const auto& code : program_.code) {
+      for (const Instruction& instruction : code) {
+        if (instruction.opcode == Opcode::DmaCopy && address_map::is_semaphore(instruction.dma_dst.address)) {
+          throw ConfigError(
+              fmt::format("{}: a dma_copy writes a semaphore, so the times depend on data: use --data full", path_));
+        }
+      }
+    }
+  }
+
   const std::string path_;
   const Program program_;
 };

@@ -220,6 +220,8 @@ std::string_view end_name(RunEnd end) {
   switch (end) {
     case RunEnd::Finished:
       return "finished";
+    case RunEnd::Range:
+      return "range";
     case RunEnd::Until:
       return "until";
     case RunEnd::Interrupted:

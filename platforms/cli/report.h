@@ -39,7 +39,7 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
 // The text summary: time, rate against peak, where the time went, what bounded it, check, faults.
 std::string build_summary(const RunRecord& record, Platform& platform, const Workload& workload);
 
-std::string_view end_name(RunEnd end);  // "finished", "until", "interrupted", "fault", "deadlock"
+std::string_view end_name(RunEnd end);  // "finished", "until", "range", "interrupted", "fault", "deadlock"
 
 // True if the run is a success: finished or at its time limit, without faults, and with a clean check where there was
 // one.

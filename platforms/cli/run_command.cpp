@@ -35,17 +35,22 @@ extern "C" void request_stop(int signal) {
   stop_requested = 1;
 }
 
-// Keeps the first faults and counts the rest.
-class FaultRecorder : public FaultSink {
+// Keeps the first faults and counts the rest; stops the run one femtosecond after the first, when its instant is
+// complete.
+class FaultRecorder : public sc_core::sc_module, public FaultSink {
  public:
-  explicit FaultRecorder(bool stop) : stop_(stop) {}
+  explicit FaultRecorder(bool stop) : sc_module(sc_core::sc_module_name("fault_recorder")), stop_(stop) {
+    SC_HAS_PROCESS(FaultRecorder);
+    SC_METHOD(pause);
+    sensitive << pause_;
+    dont_initialize();
+  }
 
   void fault(const Fault& fault) override {
     ++count_;
     if (faults_.size() < kMaxFaults) faults_.push_back(fault);
     if (stop_) {
-      stopped_ = true;
-      sc_core::sc_pause();
+      pause_.notify(sc_core::sc_time::from_value(1));
     }
   }
 
@@ -54,8 +59,14 @@ class FaultRecorder : public FaultSink {
   const bool* stopped() const { return &stopped_; }
 
  private:
+  void pause() {
+    stopped_ = true;
+    sc_core::sc_pause();
+  }
+
   const bool stop_;
   bool stopped_ = false;
+  sc_core::sc_event pause_;
   std::uint64_t count_ = 0;
   std::vector<Fault> faults_;
 };
@@ -283,7 +294,12 @@ int run_command(const RunArguments& arguments) {
   }
   if (!arguments.quiet) std::fputs(build_summary(record, platform, *workload).c_str(), stdout);
   if (status != 0) return status;
-  if (record.end == RunEnd::Interrupted) return 3;
+  if (record.end == RunEnd::Range) {
+    log(LogLevel::Error,
+        fmt::format("the run needs more than {} of simulated time, the longest there is; the report is partial",
+                    human_time(kTimeRange)));
+  }
+  if (record.end == RunEnd::Interrupted || record.end == RunEnd::Range) return 3;
   return succeeded(record) ? 0 : 1;
 }
 

@@ -73,7 +73,7 @@ template <class V>
 void describe(V& v, PartitionedMemoryConfig& c) {
   v.integer("partitions", c.partitions, "partitions of the memory; the instruction set has 128");
   v.quantity("partition_size", c.partition_size, Quantity::Size, "bytes of one partition");
-  v.integer("banks", c.banks, "banks of equal size within each partition");
+  v.integer("banks", c.banks, "banks of equal size within each partition; a matmul's result stays in one");
   v.word_groups("shared_ports", c.shared_ports, engine_words(),
                 "groups of engines of which only one uses the memory at a time");
 }
@@ -102,7 +102,7 @@ void describe(V& v, HbmConfig& c) {
 
 template <class V>
 void describe(V& v, NeuronCoreConfig& c) {
-  v.word("generation", c.generation, generation_words(), "decides instructions, formats and their costs");
+  v.word("generation", c.generation, generation_words(), "decides which FP8 formats the tensor engine takes");
   v.flag("flush_denormals", c.flush_denormals, "subnormal operands and results of the engines become zero");
   v.group("tensor_engine", c.tensor_engine, "the tensor engine");
   v.group("vector_engine", c.vector_engine, "the vector engine");

@@ -91,6 +91,8 @@ Tile Kernel::tile(TilePool& pool, std::uint32_t partitions, std::uint32_t cols, 
 EngineId Kernel::engine_of(Unit unit) { return unit == kTensorLoad ? EngineId::Tensor : static_cast<EngineId>(unit); }
 
 TensorAccess Kernel::access(const Tile& tile) const {
+  if (tile.cols > 0xFFFF)
+    throw KernelError(fmt::format("an instruction takes rows of up to 65535 elements, not {}", tile.cols));
   TensorAccess access;
   access.space = tile.space;
   access.format = tile.format;

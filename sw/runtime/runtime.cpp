@@ -43,18 +43,20 @@ nki::HbmTensor HbmAllocator::tensor(const std::string& name, std::uint64_t rows,
 RunEnd run_simulation(const RunLimits& limits, const std::function<bool()>& finished) {
   using clock = std::chrono::steady_clock;
   Femtoseconds slice = 10 * kFsPerMicrosecond;
+  const bool limited = limits.until != 0 && limits.until <= kTimeRange;
+  const Femtoseconds until = limited ? limits.until : kTimeRange;
   for (;;) {
     if (limits.stop != nullptr && *limits.stop != 0) return RunEnd::Interrupted;
     if (!sc_core::sc_pending_activity()) return finished() ? RunEnd::Finished : RunEnd::Deadlock;
     // Time stays at the last event when the next one lies beyond the slice: a slice reaches at least that far.
     Femtoseconds step = std::max<Femtoseconds>(slice, sc_core::sc_time_to_pending_activity().value());
-    if (limits.until != 0 && now_fs() + step >= limits.until) {
+    if (add_time(now_fs(), step) >= until) {
       // Without events left, time stays at the last one: a limit beyond the end changes nothing.
-      sc_core::sc_start(to_sc_time(limits.until - now_fs()), sc_core::SC_EXIT_ON_STARVATION);
+      sc_core::sc_start(to_sc_time(until - now_fs()), sc_core::SC_EXIT_ON_STARVATION);
       if (limits.fault != nullptr && *limits.fault) return RunEnd::Fault;
       if (!sc_core::sc_pending_activity()) return finished() ? RunEnd::Finished : RunEnd::Deadlock;
-      if (now_fs() < limits.until) sc_core::sc_start(to_sc_time(limits.until - now_fs()), sc_core::SC_RUN_TO_TIME);
-      return RunEnd::Until;
+      if (now_fs() < until) sc_core::sc_start(to_sc_time(until - now_fs()), sc_core::SC_RUN_TO_TIME);
+      return limited ? RunEnd::Until : RunEnd::Range;
     }
     const auto before = clock::now();
     sc_core::sc_start(to_sc_time(step), sc_core::SC_EXIT_ON_STARVATION);

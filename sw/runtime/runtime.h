@@ -30,6 +30,7 @@ class HbmAllocator {
 enum class RunEnd : std::uint8_t {
   Finished,     // every core ran to its end
   Until,        // the time limit came first
+  Range,        // more simulated time than kTimeRange
   Interrupted,  // the stop flag was set
   Fault,        // stopped at the first fault
   Deadlock,     // nothing can happen any more and a core still waits

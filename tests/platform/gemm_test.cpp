@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gemm kernel on whole platforms: bit for bit the golden product for every tiling, type and ragged shape, the same
 // femtosecond with and without data, the same run twice; and where its time goes when one resource starves it.
+#include "sw/kernels/gemm.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include <random>
 
 #include "sw/golden/gemm_golden.h"
-#include "sw/kernels/gemm.h"
 #include "tests/support/machine.h"
 
 namespace azulejo::test {
@@ -46,13 +47,27 @@ std::vector<std::uint8_t> operand(const Type& type, std::uint64_t count, std::ui
     std::uint64_t code = 0;
     switch (type.format) {
       case Format::Fp32:
-      case Format::Tf32: code = (r & 0x807F'FFFF) | ((0x7A + (r >> 32) % 8) << 23); break;
-      case Format::Bf16: code = (r & 0x807F) | ((0x7A + (r >> 32) % 8) << 7); break;
-      case Format::Fp16: code = (r & 0x83FF) | ((0x0B + (r >> 32) % 6) << 10); break;
-      case Format::E4M3: code = (r & 0x87) | ((r >> 32) % 9 << 3); break;
-      case Format::E5M2: code = (r & 0x83) | ((0x0A + (r >> 32) % 8) << 2); break;
-      case Format::E3M4: code = (r & 0x8F) | ((r >> 32) % 6 << 4); break;
-      default: code = r & 0xFF; break;
+      case Format::Tf32:
+        code = (r & 0x807F'FFFF) | ((0x7A + (r >> 32) % 8) << 23);
+        break;
+      case Format::Bf16:
+        code = (r & 0x807F) | ((0x7A + (r >> 32) % 8) << 7);
+        break;
+      case Format::Fp16:
+        code = (r & 0x83FF) | ((0x0B + (r >> 32) % 6) << 10);
+        break;
+      case Format::E4M3:
+        code = (r & 0x87) | ((r >> 32) % 9 << 3);
+        break;
+      case Format::E5M2:
+        code = (r & 0x83) | ((0x0A + (r >> 32) % 8) << 2);
+        break;
+      case Format::E3M4:
+        code = (r & 0x8F) | ((r >> 32) % 6 << 4);
+        break;
+      default:
+        code = r & 0xFF;
+        break;
     }
     if ((r >> 56) == 0) code = 0;
     for (std::size_t b = 0; b < type.bytes; ++b) bytes.push_back(static_cast<std::uint8_t>(code >> (8 * b)));
@@ -114,11 +129,12 @@ void check_job(Machine& machine, std::uint32_t chip, const Job& job) {
   EXPECT_EQ(check.elements, job.shape.m * job.shape.n);
   EXPECT_EQ(check.mismatches, 0u) << "[" << job.shape.m << ", " << job.shape.k << ", " << job.shape.n << "] "
                                   << tiling_name(job.options.tiling) << " type " << static_cast<int>(job.type->format)
-                                  << ": first at [" << check.row << ", " << check.column << "], expected " << check.expected
-                                  << ", found " << check.found;
+                                  << ": first at [" << check.row << ", " << check.column << "], expected "
+                                  << check.expected << ", found " << check.found;
 }
 
-const std::vector<GemmShape> kRagged = {{1, 1, 1}, {129, 257, 513}, {1, 8193, 1}, {127, 128, 511}, {130, 1, 600}, {5, 1100, 1030}};
+const std::vector<GemmShape> kRagged = {{1, 1, 1},       {129, 257, 513}, {1, 8193, 1},
+                                        {127, 128, 511}, {130, 1, 600},   {5, 1100, 1030}};
 
 class GemmTypes : public testing::TestWithParam<std::size_t> {};
 
@@ -126,7 +142,8 @@ TEST_P(GemmTypes, EqualsTheGoldenProductForEveryTilingAndRaggedShape) {
   const Type& type = kTypes[GetParam()];
   MachineOptions options;
   options.spans = false;
-  Machine machine("trn1.2xlarge", {fmt::format("chips={}", 4 * kRagged.size()), "chip.cores=1", "chip.hbm_stacks=1"}, options);
+  Machine machine("trn1.2xlarge", {fmt::format("chips={}", 4 * kRagged.size()), "chip.cores=1", "chip.hbm_stacks=1"},
+                  options);
   std::vector<Job> jobs;
   for (const GemmTiling tiling : kernels::all_tilings()) {
     for (const GemmShape& shape : kRagged) jobs.push_back(make_job(shape, type, tiling, jobs.size() * 2 + 10));
@@ -160,8 +177,10 @@ TEST(Gemm, PartialsInBf16AndSmallKBlocksRoundAsTheGoldenDoes) {
 TEST(Gemm, ASmallSbufChangesTheBlocksAndNotTheBits) {
   MachineOptions options;
   options.spans = false;
-  Machine machine("trn1.2xlarge", {"chips=2", "chip.cores=1", "chip.hbm_stacks=1", "sbuf.partition_size=16 KiB", "psum.banks=2",
-                                   "psum.partition_size=4 KiB"}, options);
+  Machine machine("trn1.2xlarge",
+                  {"chips=2", "chip.cores=1", "chip.hbm_stacks=1", "sbuf.partition_size=16 KiB", "psum.banks=2",
+                   "psum.partition_size=4 KiB"},
+                  options);
   std::vector<Job> jobs = {make_job({300, 700, 1100}, kTypes[0], GemmTiling::Full, 80),
                            make_job({300, 700, 1100}, kTypes[2], GemmTiling::Basic, 82)};
   for (std::uint32_t c = 0; c < jobs.size(); ++c) load_job(machine, c, jobs[c], true);
@@ -179,7 +198,8 @@ std::string statistics_of_run(const std::string& preset, bool data) {
   std::vector<Job> jobs;
   for (const GemmTiling tiling : kernels::all_tilings()) {
     for (const GemmShape& shape : {GemmShape{129, 257, 513}, GemmShape{200, 1100, 600}}) {
-      for (const std::size_t type : {std::size_t{0}, std::size_t{2}}) jobs.push_back(make_job(shape, kTypes[type], tiling, 5));
+      for (const std::size_t type : {std::size_t{0}, std::size_t{2}})
+        jobs.push_back(make_job(shape, kTypes[type], tiling, 5));
     }
   }
   for (std::uint32_t c = 0; c < jobs.size(); ++c) load_job(machine, c, jobs[c], data);
@@ -215,7 +235,8 @@ TEST(Gemm, TimingDoesNotDependOnTheSeedOrTheValues) {
 }
 
 TEST(Gemm, EndsAtAnyTimeLimitWithEveryAccountClosedThere) {
-  for (const Femtoseconds limit : {1 * kNs, 1'300 * kNs, 1'301 * kNs, 1'430 * kNs, 2'600 * kNs, 4'000 * kNs, 9'999 * kNs, 30'000 * kNs}) {
+  for (const Femtoseconds limit :
+       {1 * kNs, 1'300 * kNs, 1'301 * kNs, 1'430 * kNs, 2'600 * kNs, 4'000 * kNs, 9'999 * kNs, 30'000 * kNs}) {
     in_child([limit] {
       MachineOptions options;
       options.spans = false;
@@ -289,7 +310,8 @@ TEST(Gemm, MovesExactlyTheBytesOfItsTiling) {
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   const std::uint64_t a = 2 * shape.k * shape.m;
   const std::uint64_t b = 2 * shape.k * shape.n;
-  // basic: A once per N tile, B once per M tile; hoist: A once; block_free: B once per two M tiles; full: A per two N tiles.
+  // basic: A once per N tile, B once per M tile; hoist: A once; block_free: B once per two M tiles; full: A per two N
+  // tiles.
   const std::vector<std::uint64_t> read = {3 * a + 3 * b, a + 3 * b, a + 2 * b, 2 * a + b};
   const std::uint64_t written = 2 * shape.m * shape.n;
   for (std::uint32_t c = 0; c < 4; ++c) {
@@ -317,7 +339,8 @@ TEST(Gemm, AFlippedBitInPsumIsFoundByTheGolden) {
   golden::GemmProblem problem;
   problem.m = problem.k = problem.n = 64;
   problem.type = problem.out_type = golden::ElementType::Fp32;
-  EXPECT_EQ(golden::check_gemm(problem, job.a.data(), job.b.data(), c.data(), 1).mismatches, 1u);   // one matmul, one word
+  EXPECT_EQ(golden::check_gemm(problem, job.a.data(), job.b.data(), c.data(), 1).mismatches,
+            1u);  // one matmul, one word
 }
 
 // Where an engine's time went, without its own work.
@@ -326,7 +349,9 @@ Cause largest_wait(const Attribution& account) {
   Femtoseconds most = 0;
   for (std::size_t c = 0; c < kCauses; ++c) {
     const auto cause = static_cast<Cause>(c);
-    if (cause == Cause::Compute || cause == Cause::MatmulStart || cause == Cause::NotStarted || cause == Cause::Finished) continue;
+    if (cause == Cause::Compute || cause == Cause::MatmulStart || cause == Cause::NotStarted ||
+        cause == Cause::Finished)
+      continue;
     if (account[cause] > most) {
       most = account[cause];
       largest = cause;
@@ -368,16 +393,18 @@ TEST(Starvation, OfTheStartLatencyIsChargedToDmaStart) {
 }
 
 TEST(Starvation, OfPsumIsChargedToPsumSpace) {
-  expect_starved({"psum.banks=1", "psum.partition_size=2 KiB", "vector_engine.clock=20 MHz"}, GemmTiling::Full, EngineId::Tensor,
-                 Cause::PsumSpace);
+  expect_starved({"psum.banks=1", "psum.partition_size=2 KiB", "vector_engine.clock=20 MHz"}, GemmTiling::Full,
+                 EngineId::Tensor, Cause::PsumSpace);
 }
 
 TEST(Starvation, OfASlowVectorEngineIsChargedToPsumSpace) {
-  expect_starved({"vector_engine.clock=5 MHz", "psum.banks=4", "psum.partition_size=8 KiB"}, GemmTiling::Hoist, EngineId::Tensor, Cause::PsumSpace);
+  expect_starved({"vector_engine.clock=5 MHz", "psum.banks=4", "psum.partition_size=8 KiB"}, GemmTiling::Hoist,
+                 EngineId::Tensor, Cause::PsumSpace);
 }
 
 TEST(Starvation, OfSbufIsChargedToSbufSpaceOnTheEngineThatLoads) {
-  expect_starved({"sbuf.partition_size=6 KiB", "tensor_engine.clock=50 MHz"}, GemmTiling::Basic, EngineId::Sync, Cause::SbufSpace);
+  expect_starved({"sbuf.partition_size=6 KiB", "tensor_engine.clock=50 MHz"}, GemmTiling::Basic, EngineId::Sync,
+                 Cause::SbufSpace);
 }
 
 TEST(Starvation, OfASemaphoreThatComesLateIsChargedToSemaphore) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SBUF and PSUM by bare initiators: partition rules, bounds, banks, accumulation, shared ports.
+#include "tlm/memory/partitioned_memory.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include <deque>
 
 #include "tests/support/machine.h"
-#include "tlm/memory/partitioned_memory.h"
 
 namespace azulejo::test {
 namespace {
@@ -71,16 +72,19 @@ class BareEngine : public sc_core::sc_module {
 
 class Bench : public sc_core::sc_module {
  public:
-  Bench(const sc_core::sc_module_name& name, const PartitionedMemoryConfig& config, MemorySpace space = MemorySpace::Sbuf)
+  Bench(const sc_core::sc_module_name& name, const PartitionedMemoryConfig& config,
+        MemorySpace space = MemorySpace::Sbuf)
       : sc_module(name), memory("memory", config, space, space == MemorySpace::Psum ? 0x4000 : 0x4'0000, true) {
     for (BareEngine* engine : {&tensor, &vector, &scalar, &gpsimd}) engine->initiator.bind(memory.engine_target);
     dma.bind(memory.dma_target);
   }
 
   // Checks one tile by loosely timed access.
-  tlm::tlm_response_status check(const TensorAccess& pattern, TileRole role = TileRole::Read, std::uint32_t offset = 0) {
+  tlm::tlm_response_status check(const TensorAccess& pattern, TileRole role = TileRole::Read,
+                                 std::uint32_t offset = 0) {
     TileAccess access;
-    access.engine = role == TileRole::MatmulWrite || role == TileRole::MatmulAccumulate ? EngineId::Tensor : EngineId::Vector;
+    access.engine =
+        role == TileRole::MatmulWrite || role == TileRole::MatmulAccumulate ? EngineId::Tensor : EngineId::Vector;
     access.add(pattern, offset, role);
     tlm::tlm_generic_payload payload;
     payload.set_command(tlm::TLM_READ_COMMAND);
@@ -123,7 +127,8 @@ class Bench : public sc_core::sc_module {
 PartitionedMemoryConfig sbuf_v2() { return {128, 192 * 1024, 1, {{EngineId::Vector, EngineId::GpSimd}}}; }
 PartitionedMemoryConfig psum_v2() { return {128, 16 * 1024, 8, {{EngineId::Vector, EngineId::Scalar}}}; }
 
-TensorAccess tile(std::uint32_t start, std::uint32_t partitions, std::vector<FreeDim> free, Format format = Format::Fp32) {
+TensorAccess tile(std::uint32_t start, std::uint32_t partitions, std::vector<FreeDim> free,
+                  Format format = Format::Fp32) {
   TensorAccess access;
   access.space = MemorySpace::Sbuf;
   access.format = format;
@@ -147,7 +152,8 @@ TEST(PartitionedMemory, TheStartPartitionDependsOnTheNumberOfPartitions) {
       } else if (count >= 65 && count <= 128) {
         allowed = start == 0;
       }
-      ASSERT_EQ(bench.check(tile(start, count, {{1, 16}})), allowed ? tlm::TLM_OK_RESPONSE : tlm::TLM_BURST_ERROR_RESPONSE)
+      ASSERT_EQ(bench.check(tile(start, count, {{1, 16}})),
+                allowed ? tlm::TLM_OK_RESPONSE : tlm::TLM_BURST_ERROR_RESPONSE)
           << count << " partitions from " << start;
       ASSERT_TRUE(allowed == bench.message.empty());
     }
@@ -170,15 +176,18 @@ TEST(PartitionedMemory, TilesEndAtTheLastByteOfThePartition) {
   EXPECT_EQ(bench.check(tile(0, 128, {{1000, 4}, {-100, 8}}), TileRole::Read, 2800), tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(bench.check(tile(0, 128, {{1000, 4}, {-100, 8}}), TileRole::Read, 2796), tlm::TLM_ADDRESS_ERROR_RESPONSE);
   EXPECT_EQ(bench.check(tile(0, 128, {{1000, 4}, {-100, 8}}), TileRole::Read, size - 12'004), tlm::TLM_OK_RESPONSE);
-  EXPECT_EQ(bench.check(tile(0, 128, {{1000, 4}, {-100, 8}}), TileRole::Read, size - 12'000), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  EXPECT_EQ(bench.check(tile(0, 128, {{1000, 4}, {-100, 8}}), TileRole::Read, size - 12'000),
+            tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
 
 TEST(PartitionedMemory, ElementsAreAlignedToTheirSize) {
   Bench bench("bench", sbuf_v2());
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   for (std::uint32_t offset = 0; offset < 8; ++offset) {
-    EXPECT_EQ(bench.check(tile(0, 1, {{1, 4}}, Format::Fp32), TileRole::Read, offset) == tlm::TLM_OK_RESPONSE, offset % 4 == 0);
-    EXPECT_EQ(bench.check(tile(0, 1, {{1, 4}}, Format::Bf16), TileRole::Read, offset) == tlm::TLM_OK_RESPONSE, offset % 2 == 0);
+    EXPECT_EQ(bench.check(tile(0, 1, {{1, 4}}, Format::Fp32), TileRole::Read, offset) == tlm::TLM_OK_RESPONSE,
+              offset % 4 == 0);
+    EXPECT_EQ(bench.check(tile(0, 1, {{1, 4}}, Format::Bf16), TileRole::Read, offset) == tlm::TLM_OK_RESPONSE,
+              offset % 2 == 0);
     EXPECT_EQ(bench.check(tile(0, 1, {{1, 4}}, Format::E4M3), TileRole::Read, offset), tlm::TLM_OK_RESPONSE);
   }
 }
@@ -188,7 +197,8 @@ TEST(PartitionedMemory, AMatmulResultStaysInOneBankAndOthersNeedNot) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   for (std::uint32_t bank = 0; bank < 8; ++bank) {
     EXPECT_EQ(bench.check(tile(0, 128, {{1, 512}}), TileRole::MatmulWrite, bank * 2048), tlm::TLM_OK_RESPONSE) << bank;
-    EXPECT_EQ(bench.check(tile(0, 128, {{1, 16}}), TileRole::MatmulWrite, bank * 2048 + 2048 - 64), tlm::TLM_OK_RESPONSE);
+    EXPECT_EQ(bench.check(tile(0, 128, {{1, 16}}), TileRole::MatmulWrite, bank * 2048 + 2048 - 64),
+              tlm::TLM_OK_RESPONSE);
   }
   EXPECT_EQ(bench.check(tile(0, 128, {{1, 512}}), TileRole::MatmulWrite, 4), tlm::TLM_BURST_ERROR_RESPONSE);
   EXPECT_EQ(bench.check(tile(0, 128, {{1, 17}}), TileRole::MatmulWrite, 2048 - 64), tlm::TLM_BURST_ERROR_RESPONSE);
@@ -200,17 +210,19 @@ TEST(PartitionedMemory, AMatmulResultStaysInOneBankAndOthersNeedNot) {
 TEST(PartitionedMemory, AccumulationFollowsTheLastWriterOfEveryWordAndPartition) {
   Bench bench("bench", psum_v2(), MemorySpace::Psum);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  const auto accumulate = [&](const TensorAccess& t, std::uint32_t offset = 0) { return bench.check(t, TileRole::MatmulAccumulate, offset); };
+  const auto accumulate = [&](const TensorAccess& t, std::uint32_t offset = 0) {
+    return bench.check(t, TileRole::MatmulAccumulate, offset);
+  };
   const TensorAccess whole = tile(0, 128, {{1, 16}});
-  EXPECT_EQ(accumulate(whole), tlm::TLM_COMMAND_ERROR_RESPONSE);                                     // never written
+  EXPECT_EQ(accumulate(whole), tlm::TLM_COMMAND_ERROR_RESPONSE);  // never written
   EXPECT_EQ(bench.check(whole, TileRole::Write), tlm::TLM_OK_RESPONSE);
-  EXPECT_EQ(accumulate(whole), tlm::TLM_COMMAND_ERROR_RESPONSE);                                     // by the vector engine
+  EXPECT_EQ(accumulate(whole), tlm::TLM_COMMAND_ERROR_RESPONSE);  // by the vector engine
   EXPECT_EQ(bench.check(whole, TileRole::MatmulWrite), tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(accumulate(whole), tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(accumulate(whole), tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(bench.check(whole, TileRole::Read), tlm::TLM_OK_RESPONSE);
-  EXPECT_EQ(accumulate(tile(32, 32, {{1, 16}})), tlm::TLM_OK_RESPONSE);                              // a part of it
-  EXPECT_EQ(accumulate(tile(0, 128, {{1, 17}})), tlm::TLM_COMMAND_ERROR_RESPONSE);                   // a word more
+  EXPECT_EQ(accumulate(tile(32, 32, {{1, 16}})), tlm::TLM_OK_RESPONSE);             // a part of it
+  EXPECT_EQ(accumulate(tile(0, 128, {{1, 17}})), tlm::TLM_COMMAND_ERROR_RESPONSE);  // a word more
   // One word of one partition, overwritten by the vector engine.
   EXPECT_EQ(bench.check(tile(96, 1, {{1, 1}}), TileRole::Write, 60), tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(accumulate(whole), tlm::TLM_COMMAND_ERROR_RESPONSE);
@@ -241,7 +253,7 @@ TEST(PartitionedMemory, EnginesThatShareAPortTakeTurnsByTheirNumber) {
       if (vector_first) ask(bench.vector, 1'000);
       ask(bench.gpsimd, 300);
       if (!vector_first) ask(bench.vector, 1'000);
-      EXPECT_TRUE(bench.tensor.request(5'000));   // a port of its own: granted at once
+      EXPECT_TRUE(bench.tensor.request(5'000));  // a port of its own: granted at once
       sc_core::sc_start();
       EXPECT_EQ(bench.vector.grants, std::vector<Femtoseconds>{0});
       EXPECT_EQ(bench.gpsimd.grants, std::vector<Femtoseconds>{1'000});
@@ -256,7 +268,8 @@ TEST(PartitionedMemory, EnginesThatShareAPortTakeTurnsByTheirNumber) {
       EXPECT_EQ(bench.gpsimd.grants.back(), 1'300u);
       EXPECT_EQ(bench.vector.grants.back(), 1'400u);
       EXPECT_EQ(bench.memory.stats().port_conflicts, 2u);
-      EXPECT_EQ(bench.vector.pool.outstanding() + bench.gpsimd.pool.outstanding() + bench.tensor.pool.outstanding(), 0u);
+      EXPECT_EQ(bench.vector.pool.outstanding() + bench.gpsimd.pool.outstanding() + bench.tensor.pool.outstanding(),
+                0u);
       return std::string();
     });
   }
@@ -290,22 +303,29 @@ TEST(PartitionedMemory, DmaAccessesMoveRowsOfPartitionsAndStayInside) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   std::vector<unsigned char> rows(3 * 8);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<unsigned char>(i + 1);
-  EXPECT_EQ(bench.move(tlm::TLM_WRITE_COMMAND, 126 * 0x4'0000 + 100, rows, 3, 0x4'0000), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  EXPECT_EQ(bench.move(tlm::TLM_WRITE_COMMAND, 126 * 0x4'0000 + 100, rows, 3, 0x4'0000),
+            tlm::TLM_ADDRESS_ERROR_RESPONSE);
   EXPECT_EQ(bench.move(tlm::TLM_WRITE_COMMAND, 125 * 0x4'0000 + 100, rows, 3, 0x4'0000), tlm::TLM_OK_RESPONSE);
   std::vector<unsigned char> back(24);
-  EXPECT_EQ(bench.move(tlm::TLM_READ_COMMAND, 127 * 0x4'0000 + 100, back, 3, static_cast<std::uint64_t>(-0x4'0000)), tlm::TLM_OK_RESPONSE);
-  for (std::size_t r = 0; r < 3; ++r) EXPECT_TRUE(std::equal(back.begin() + static_cast<int>(8 * r), back.begin() + static_cast<int>(8 * r + 8), rows.begin() + static_cast<int>(16 - 8 * r)));
+  EXPECT_EQ(bench.move(tlm::TLM_READ_COMMAND, 127 * 0x4'0000 + 100, back, 3, static_cast<std::uint64_t>(-0x4'0000)),
+            tlm::TLM_OK_RESPONSE);
+  for (std::size_t r = 0; r < 3; ++r)
+    EXPECT_TRUE(std::equal(back.begin() + static_cast<int>(8 * r), back.begin() + static_cast<int>(8 * r + 8),
+                           rows.begin() + static_cast<int>(16 - 8 * r)));
   std::vector<unsigned char> edge_row(8);
   EXPECT_EQ(bench.move(tlm::TLM_READ_COMMAND, 192 * 1024 - 8, edge_row), tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(bench.move(tlm::TLM_READ_COMMAND, 192 * 1024 - 7, edge_row), tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  EXPECT_EQ(bench.move(tlm::TLM_READ_COMMAND, std::uint64_t{128} * 0x4'0000, edge_row), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  EXPECT_EQ(bench.move(tlm::TLM_READ_COMMAND, std::uint64_t{128} * 0x4'0000, edge_row),
+            tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
 
 TEST(SharedPorts, DoNotMakeAnEngineWaitForItself) {
   // The Scalar engine has no data path yet; the vector engine alone never waits for itself.
   Machine machine("trn1.2xlarge");
-  machine.load(".engine vector\n  memset dst=psum[0:128, 0] fp32 <512>, value=0.0\n  memset dst=psum[0:128, 0] fp32 <512>, value=0.0\n"
-               "  tensor_copy dst=sbuf[0:128, 0] fp32 <512>, src=psum[0:128, 0] fp32 <512>\n");
+  machine.load(
+      ".engine vector\n  memset dst=psum[0:128, 0] fp32 <512>, value=0.0\n  memset dst=psum[0:128, 0] fp32 <512>, "
+      "value=0.0\n"
+      "  tensor_copy dst=sbuf[0:128, 0] fp32 <512>, src=psum[0:128, 0] fp32 <512>\n");
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   EXPECT_EQ(machine.end(), edge(3 * 512 + 60, 1'120'000'000));
   EXPECT_EQ(machine.core().psum.stats().port_conflicts, 0u);

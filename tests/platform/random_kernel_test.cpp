@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values never depend on timing: random kernels on cores of random speeds give the bits of a sequential interpretation.
 // That is the proof, by execution, that the builder's hazards are complete; tests/unit/nki has one by order alone.
+#include "tests/support/random_kernel.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,16 +13,16 @@
 #include <random>
 
 #include "tests/support/machine.h"
-#include "tests/support/random_kernel.h"
 
 namespace azulejo::test {
 namespace {
 
 // Speeds of one core and its HBM, from far too slow to far too fast.
 std::vector<std::string> random_speeds(std::uint32_t chip, std::mt19937_64& random) {
-  const auto between = [&](std::uint64_t low, std::uint64_t high) {   // spread over the orders of magnitude
+  const auto between = [&](std::uint64_t low, std::uint64_t high) {  // spread over the orders of magnitude
     const double t = static_cast<double>(random() % 10'001) / 10'000.0;
-    return static_cast<std::uint64_t>(static_cast<double>(low) * std::pow(static_cast<double>(high) / static_cast<double>(low), t));
+    return static_cast<std::uint64_t>(static_cast<double>(low) *
+                                      std::pow(static_cast<double>(high) / static_cast<double>(low), t));
   };
   const std::string nc = fmt::format("chip{}.nc0.", chip);
   const std::string hbm = fmt::format("chip{}.hbm0.", chip);
@@ -64,10 +66,12 @@ void run_random_kernels(std::uint64_t seed, std::uint32_t count) {
   const RunEnd end = machine.run();
   for (const std::string& line : machine.platform().waiting_for()) ADD_FAILURE() << line;
   ASSERT_EQ(end, RunEnd::Finished);
-  for (const Fault& fault : machine.faults()) ADD_FAILURE() << fault.engine << " " << fault.text << ": " << fault.message;
+  for (const Fault& fault : machine.faults())
+    ADD_FAILURE() << fault.engine << " " << fault.text << ": " << fault.message;
   for (std::uint32_t c = 0; c < count; ++c) {
     const RandomKernel& kernel = kernels[c];
-    ASSERT_EQ(machine.read<std::uint8_t>(address_map::hbm(0, RandomKernel::kOutputAddress), kernel.output.size(), c), kernel.output)
+    ASSERT_EQ(machine.read<std::uint8_t>(address_map::hbm(0, RandomKernel::kOutputAddress), kernel.output.size(), c),
+              kernel.output)
         << "output of kernel " << c << " of seed " << seed;
     for (std::uint32_t p = 0; p < RandomKernel::kPartitionsUsed; ++p) {
       ASSERT_EQ(machine.read<std::uint8_t>(address_map::sbuf(0, p, 0), kernel.sbuf[p].size(), c), kernel.sbuf[p])
@@ -103,7 +107,8 @@ TEST(RandomKernelsWithoutWaits, GiveOtherBitsSoThatTheComparisonWouldNotice) {
     Program program = kernels[c].program;
     for (auto& code : program.code) {
       for (Instruction& instruction : code) instruction.wait = {};
-      code.erase(std::remove_if(code.begin(), code.end(), [](const Instruction& i) { return i.opcode == Opcode::SemaphoreWait; }),
+      code.erase(std::remove_if(code.begin(), code.end(),
+                                [](const Instruction& i) { return i.opcode == Opcode::SemaphoreWait; }),
                  code.end());
     }
     machine.write(address_map::hbm(0, 0), kernels[c].input, c);
@@ -112,7 +117,8 @@ TEST(RandomKernelsWithoutWaits, GiveOtherBitsSoThatTheComparisonWouldNotice) {
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   std::uint32_t different = 0;
   for (std::uint32_t c = 0; c < kCount; ++c) {
-    if (machine.read<std::uint8_t>(address_map::hbm(0, RandomKernel::kOutputAddress), kernels[c].output.size(), c) != kernels[c].output) {
+    if (machine.read<std::uint8_t>(address_map::hbm(0, RandomKernel::kOutputAddress), kernels[c].output.size(), c) !=
+        kernels[c].output) {
       ++different;
     }
   }

@@ -35,10 +35,11 @@ loop:
 
 TEST(Sequencer, EveryEngineRunsControlInstructionsAtItsOwnClock) {
   Machine machine("trn1.2xlarge");
-  const std::vector<std::pair<std::string, std::uint64_t>> engines = {{"tensor", 2'800'000'000}, {"vector", 1'120'000'000},
-      {"scalar", kSync}, {"gpsimd", kSync}, {"sync", kSync}};
+  const std::vector<std::pair<std::string, std::uint64_t>> engines = {
+      {"tensor", 2'800'000'000}, {"vector", 1'120'000'000}, {"scalar", kSync}, {"gpsimd", kSync}, {"sync", kSync}};
   std::string text;
-  for (const auto& [name, clock] : engines) text += ".engine " + name + "\n  nop\n  nop\n  register_move dst=r1, src=7\n";
+  for (const auto& [name, clock] : engines)
+    text += ".engine " + name + "\n  nop\n  nop\n  register_move dst=r1, src=7\n";
   machine.load(text);
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   for (std::size_t e = 0; e < engines.size(); ++e) {
@@ -63,10 +64,10 @@ TEST(Sequencer, BranchesCompareSignedAndTakeRegistersOrNumbers) {
     std::int32_t b;
     bool taken;
   };
-  const std::vector<Compare> compares = {{-1, "<", 1, true},  {1, "<", -1, false}, {2, "<", 2, false},  {2, "<=", 2, true},
-                                         {3, "<=", 2, false}, {3, ">", 2, true},   {-3, ">", -2, false}, {2, ">=", 2, true},
-                                         {1, ">=", 2, false}, {5, "==", 5, true},  {5, "==", -5, false}, {5, "!=", -5, true},
-                                         {5, "!=", 5, false}};
+  const std::vector<Compare> compares = {
+      {-1, "<", 1, true},   {1, "<", -1, false},  {2, "<", 2, false}, {2, "<=", 2, true},  {3, "<=", 2, false},
+      {3, ">", 2, true},    {-3, ">", -2, false}, {2, ">=", 2, true}, {1, ">=", 2, false}, {5, "==", 5, true},
+      {5, "==", -5, false}, {5, "!=", -5, true},  {5, "!=", 5, false}};
   // r10 counts the branches that were not taken, by bit.
   std::string text = ".engine sync\n  register_move dst=r10, src=0\n";
   std::int64_t bit = 1;
@@ -140,7 +141,7 @@ TEST(Semaphores, EveryKindOfUpdateChangesTheValue) {
     EXPECT_EQ(machine.semaphore_changes(0)[i].time, edge(i, kSync));
   }
   EXPECT_EQ(values, (std::vector<std::uint64_t>{1, 17, 12, 11, 100, 99}));
-  EXPECT_EQ(machine.semaphore(1), 0xFFFF'FFFFu);   // 32 bits that wrap
+  EXPECT_EQ(machine.semaphore(1), 0xFFFF'FFFFu);  // 32 bits that wrap
 }
 
 TEST(Semaphores, WaitsForAtLeastExactlyAndAtMostEndAtTheRightUpdate) {
@@ -166,7 +167,7 @@ TEST(Semaphores, WaitsForAtLeastExactlyAndAtMostEndAtTheRightUpdate) {
   EXPECT_EQ(machine.semaphore_changes(1).at(0).time, edge(2, kSync));
   EXPECT_EQ(machine.semaphore_changes(2).at(0).time, edge(1, kSync));
   EXPECT_EQ(machine.semaphore_changes(3).at(0).time, edge(4, kSync));
-  EXPECT_EQ(machine.semaphore_changes(4).at(0).time, 0u);   // holds at once
+  EXPECT_EQ(machine.semaphore_changes(4).at(0).time, 0u);  // holds at once
   EXPECT_EQ(machine.core().tensor_engine.attribution()[Cause::Semaphore], edge(2, kSync));
   expect_accounts_add_up(machine);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of the tensor engine, exact to the femtosecond, against the documented model: weight load 128 cycles (behind the
-// running matmul), start 64, N columns, 256 cycles to PSUM, at 2.8 GHz.
+// Timing of the tensor engine, exact to the femtosecond, against the documented model: weight load 128 cycles (behind
+// the running matmul), start 64, N columns, 256 cycles to PSUM, at 2.8 GHz.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ std::string load(const std::string& format = "bf16") {
   return "  load_stationary stationary=sbuf[0:128, 0] " + format + " <128>\n";
 }
 std::string matmul(std::uint32_t n, const std::string& format = "bf16", const std::string& flags = "") {
-  return fmt::format("  nc_matmul dst=psum[0:128, 0] fp32 <{}>, moving=sbuf[0:128, 4096] {} <{}>{}\n", n, format, n, flags);
+  return fmt::format("  nc_matmul dst=psum[0:128, 0] fp32 <{}>, moving=sbuf[0:128, 4096] {} <{}>{}\n", n, format, n,
+                     flags);
 }
 
 TEST(TensorEngine, ALoneMatmulCompletesAfterLoadStartStreamAndDrain) {
@@ -27,7 +28,8 @@ TEST(TensorEngine, ALoneMatmulCompletesAfterLoadStartStreamAndDrain) {
   for (std::uint32_t c = 0; c < 16; ++c) machine.load(".engine tensor\n" + load() + matmul(sizes[c]), c);
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   for (std::uint32_t c = 0; c < 16; ++c) {
-    EXPECT_EQ(machine.core(c).tensor_engine.engine_stats().finished_at, edge(128 + 64 + sizes[c] + 256, kClock)) << sizes[c];
+    EXPECT_EQ(machine.core(c).tensor_engine.engine_stats().finished_at, edge(128 + 64 + sizes[c] + 256, kClock))
+        << sizes[c];
     const std::vector<Span> spans = machine.recorder().spans(tensor(c), "nc_matmul");
     ASSERT_EQ(spans.size(), 1u);
     EXPECT_EQ(spans[0].start, edge(128, kClock));
@@ -48,7 +50,8 @@ TEST(TensorEngine, MatmulsBackToBackStartEvery64PlusNCycles) {
   for (std::uint32_t c = 0; c < 16; ++c) {
     const std::vector<Span> spans = machine.recorder().spans(tensor(c), "nc_matmul");
     ASSERT_EQ(spans.size(), 5u);
-    for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(spans[i].start, edge(128 + i * (64 + sizes[c]), kClock)) << sizes[c];
+    for (std::uint32_t i = 0; i < 5; ++i)
+      EXPECT_EQ(spans[i].start, edge(128 + i * (64 + sizes[c]), kClock)) << sizes[c];
     const Attribution& account = machine.core(c).tensor_engine.attribution();
     EXPECT_EQ(account[Cause::LoadStationary], edge(128, kClock));
     // Five starts; each lies between two floors.
@@ -57,7 +60,8 @@ TEST(TensorEngine, MatmulsBackToBackStartEvery64PlusNCycles) {
 }
 
 TEST(TensorEngine, AWeightLoadHidesBehindTheRunningMatmulAndIsExposedOtherwise) {
-  // The next load issues one cycle after the matmul's start and takes 128: the next matmul starts after max(64 + N, 129).
+  // The next load issues one cycle after the matmul's start and takes 128: the next matmul starts after max(64 + N,
+  // 129).
   Machine machine("trn1.2xlarge", kSixteenCores);
   const std::vector<std::uint32_t> sizes = {1, 16, 32, 48, 60, 62, 63, 64, 65, 66, 67, 70, 80, 128, 256, 512};
   for (std::uint32_t c = 0; c < 16; ++c) {
@@ -115,7 +119,8 @@ TEST(TensorEngine, Fp32TakesFourPassesInTwoInstructionsAndTwoWithAZeroOneOperand
     for (std::uint32_t i = 0; i < 4; ++i) {
       const std::uint64_t n = sizes[i];
       const std::uint64_t cycles = f == 0 ? 2 * 64 + 4 * n : 64 + 2 * n;
-      EXPECT_EQ(machine.core(f * 4 + i).tensor_engine.engine_stats().finished_at, edge(128 + cycles + 256, kClock)) << n << flags[f];
+      EXPECT_EQ(machine.core(f * 4 + i).tensor_engine.engine_stats().finished_at, edge(128 + cycles + 256, kClock))
+          << n << flags[f];
     }
   }
 }
@@ -129,12 +134,14 @@ TEST(TensorEngine, EightBitAndTf32OperandsRunAtTheRateOfBf16) {
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   EXPECT_TRUE(machine.faults().empty());
   for (std::uint32_t c = 0; c < formats.size(); ++c) {
-    EXPECT_EQ(machine.core(c).tensor_engine.engine_stats().finished_at, edge(128 + 64 + 512 + 256, kClock)) << formats[c];
+    EXPECT_EQ(machine.core(c).tensor_engine.engine_stats().finished_at, edge(128 + 64 + 512 + 256, kClock))
+        << formats[c];
   }
 }
 
 TEST(TensorEngine, AWaitingEngineStartsAtTheFirstEdgeAfterTheSemaphoreAndNotBefore) {
-  // The Sync engine runs k instructions of one cycle at 1.4 GHz, then increments: 2 k tensor cycles, and 0.8 k vector cycles.
+  // The Sync engine runs k instructions of one cycle at 1.4 GHz, then increments: 2 k tensor cycles, and 0.8 k vector
+  // cycles.
   Machine machine("trn1.2xlarge", kSixteenCores);
   for (std::uint32_t c = 0; c < 16; ++c) {
     std::string text = ".engine sync\n";
@@ -155,7 +162,7 @@ TEST(TensorEngine, AWaitingEngineStartsAtTheFirstEdgeAfterTheSemaphoreAndNotBefo
     // A wait for the next edge is a span of its own before it.
     const std::vector<Span> memsets = machine.recorder().spans(fmt::format("chip0.nc{}.vector_engine", c), "memset");
     ASSERT_FALSE(memsets.empty());
-    const std::uint64_t first = (4 * c + 4) / 5;   // ceil(0.8 c)
+    const std::uint64_t first = (4 * c + 4) / 5;  // ceil(0.8 c)
     EXPECT_EQ(memsets.back().start, edge(first, 1'120'000'000)) << c;
     EXPECT_GE(memsets.back().start, at);
     EXPECT_TRUE(first == 0 || edge(first - 1, 1'120'000'000) < at) << c;
@@ -164,21 +171,24 @@ TEST(TensorEngine, AWaitingEngineStartsAtTheFirstEdgeAfterTheSemaphoreAndNotBefo
 
 TEST(TensorEngine, AMatmulsSemaphoreMovesAtCompletionAndThatOfALoadAfter128Cycles) {
   Machine machine("trn1.2xlarge");
-  machine.load(".engine tensor\n"
-               "  load_stationary stationary=sbuf[0:128, 0] bf16 <128>  inc s0\n"
-               "  nc_matmul dst=psum[0:128, 0] fp32 <512>, moving=sbuf[0:128, 4096] bf16 <512>  inc s1\n"
-               "  nc_matmul dst=psum[0:128, 2048] fp32 <512>, moving=sbuf[0:128, 4096] bf16 <512>  inc s2 at_read\n");
+  machine.load(
+      ".engine tensor\n"
+      "  load_stationary stationary=sbuf[0:128, 0] bf16 <128>  inc s0\n"
+      "  nc_matmul dst=psum[0:128, 0] fp32 <512>, moving=sbuf[0:128, 4096] bf16 <512>  inc s1\n"
+      "  nc_matmul dst=psum[0:128, 2048] fp32 <512>, moving=sbuf[0:128, 4096] bf16 <512>  inc s2 at_read\n");
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   EXPECT_EQ(machine.semaphore_changes(0).at(0).time, edge(128, kClock));
   EXPECT_EQ(machine.semaphore_changes(1).at(0).time, edge(128 + 64 + 512 + 256, kClock));
-  EXPECT_EQ(machine.semaphore_changes(2).at(0).time, edge(128 + 64 + 512, kClock));   // when its operands start being read
+  EXPECT_EQ(machine.semaphore_changes(2).at(0).time,
+            edge(128 + 64 + 512, kClock));  // when its operands start being read
 }
 
 TEST(TensorEngine, CycleCountsFollowTheConfiguration) {
   Machine machine("trn1.2xlarge", {"tensor_engine.clock=1 GHz", "tensor_engine.rows=32", "tensor_engine.cols=16",
                                    "tensor_engine.matmul_start_cycles=10", "tensor_engine.load_stationary_cycles=40"});
-  machine.load(".engine tensor\n  load_stationary stationary=sbuf[0:32, 0] bf16 <16>\n"
-               "  nc_matmul dst=psum[0:16, 0] fp32 <100>, moving=sbuf[0:32, 4096] bf16 <100>\n");
+  machine.load(
+      ".engine tensor\n  load_stationary stationary=sbuf[0:32, 0] bf16 <16>\n"
+      "  nc_matmul dst=psum[0:16, 0] fp32 <100>, moving=sbuf[0:32, 4096] bf16 <100>\n");
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   EXPECT_TRUE(machine.faults().empty());
   EXPECT_EQ(machine.end(), (40 + 10 + 100 + 32 + 16) * kNs);

@@ -21,12 +21,14 @@ struct Case {
 void expect_costs(const std::vector<Case>& cases) {
   const std::uint32_t chips = static_cast<std::uint32_t>((cases.size() + 15) / 16);
   Machine machine("trn1.2xlarge", {"chip.cores=16", "chip.hbm_stacks=1", fmt::format("chips={}", chips)});
-  for (std::uint32_t c = 0; c < cases.size(); ++c) machine.load(".engine vector\n  " + cases[c].instruction + "\n  " + cases[c].instruction, c);
+  for (std::uint32_t c = 0; c < cases.size(); ++c)
+    machine.load(".engine vector\n  " + cases[c].instruction + "\n  " + cases[c].instruction, c);
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   for (const Fault& fault : machine.faults()) ADD_FAILURE() << fault.text << ": " << fault.message;
   for (std::uint32_t c = 0; c < cases.size(); ++c) {
     const VectorEngine& engine = machine.core(c).vector_engine;
-    const std::vector<Span> spans = machine.recorder().spans(engine.name(), cases[c].instruction.substr(0, cases[c].instruction.find(' ')));
+    const std::vector<Span> spans =
+        machine.recorder().spans(engine.name(), cases[c].instruction.substr(0, cases[c].instruction.find(' ')));
     ASSERT_EQ(spans.size(), 2u) << cases[c].instruction;
     EXPECT_EQ(spans[0].end, edge(cases[c].cycles, kClock)) << cases[c].instruction;
     EXPECT_EQ(spans[1].start, edge(cases[c].cycles, kClock)) << cases[c].instruction;
@@ -41,7 +43,8 @@ TEST(VectorEngine, ACopyTakesNCyclesAndAtLeast64) {
   std::vector<Case> cases;
   for (const std::uint32_t n : {1u, 63u, 64u, 65u, 512u, 4096u}) {
     const std::uint64_t cycles = n < 64 ? 64 : n;
-    cases.push_back({fmt::format("tensor_copy dst=sbuf[0:128, 0] bf16 <{}>, src=sbuf[0:128, 65536] fp32 <{}>", n, n), cycles});
+    cases.push_back(
+        {fmt::format("tensor_copy dst=sbuf[0:128, 0] bf16 <{}>, src=sbuf[0:128, 65536] fp32 <{}>", n, n), cycles});
     cases.push_back({fmt::format("tensor_copy dst=sbuf[0:1, 0] fp32 <{}>, src=psum[0:1, 0] fp32 <{}>", n, n), cycles});
   }
   expect_costs(cases);
@@ -105,7 +108,7 @@ TEST(VectorEngine, AnUpdateAtReadComesAtTheStartAndOneAtCompleteWhenTheResultIsV
 struct Codes {
   const char* name;
   std::size_t bytes;
-  bool integer;                  // holds 2 for 1.5 (nearest even)
+  bool integer;  // holds 2 for 1.5 (nearest even)
   std::uint32_t code[3];
 };
 const std::vector<Codes> kCodes = {
@@ -154,8 +157,8 @@ TEST(VectorEngine, CopiesConvertBetweenEveryPairOfFormats) {
       const Codes& to = kCodes[d];
       const bool from_unsigned = from.name[0] == 'u';
       // What the source really holds: 1.5 only if it is no integer, -2 only if it has a sign.
-      const std::vector<std::uint32_t> expected = {from.integer ? to.code[2] : to.code[0], from_unsigned ? 0 : to.code[1],
-                                                   to.code[2]};
+      const std::vector<std::uint32_t> expected = {from.integer ? to.code[2] : to.code[0],
+                                                   from_unsigned ? 0 : to.code[1], to.code[2]};
       for (const std::uint32_t p : {32u, 36u}) {
         EXPECT_EQ(machine.read<std::uint8_t>(address_map::sbuf(0, p, 64 * (s * kCodes.size() + d)), 3 * to.bytes),
                   pack(to, expected))
@@ -169,14 +172,17 @@ TEST(VectorEngine, ACopyBetweenEqualFormatsKeepsTheBitsOfNans) {
   Machine machine("trn1.2xlarge");
   const std::vector<std::uint32_t> odd = {0x7F800001, 0xFFC12345, 0x00000001, 0x80000000, 0x7F800000};
   machine.write(address_map::sbuf(0, 0, 0), odd);
-  machine.load(".engine vector\n  tensor_copy dst=psum[0:1, 0] fp32 <5>, src=sbuf[0:1, 0] fp32 <5>\n"
-               "  tensor_copy dst=sbuf[0:1, 1024] fp32 <5:-1>, src=psum[0:1, 0] fp32 <5>\n"
-               "  tensor_copy dst=sbuf[0:1, 2064] fp32 <5:-1>, src=psum[0:1, 0] fp32 <5>\n");
+  machine.load(
+      ".engine vector\n  tensor_copy dst=psum[0:1, 0] fp32 <5>, src=sbuf[0:1, 0] fp32 <5>\n"
+      "  tensor_copy dst=sbuf[0:1, 1024] fp32 <5:-1>, src=psum[0:1, 0] fp32 <5>\n"
+      "  tensor_copy dst=sbuf[0:1, 2064] fp32 <5:-1>, src=psum[0:1, 0] fp32 <5>\n");
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   EXPECT_TRUE(machine.faults().empty());
   EXPECT_EQ(machine.read<std::uint32_t>(address_map::psum(0, 0, 0), 5), odd);
-  EXPECT_EQ(machine.read<std::uint32_t>(address_map::sbuf(0, 0, 2048), 5), std::vector<std::uint32_t>(odd.rbegin(), odd.rend()));
-  EXPECT_EQ(machine.read<std::uint32_t>(address_map::sbuf(0, 0, 1008), 5), std::vector<std::uint32_t>(odd.rbegin(), odd.rend()));
+  EXPECT_EQ(machine.read<std::uint32_t>(address_map::sbuf(0, 0, 2048), 5),
+            std::vector<std::uint32_t>(odd.rbegin(), odd.rend()));
+  EXPECT_EQ(machine.read<std::uint32_t>(address_map::sbuf(0, 0, 1008), 5),
+            std::vector<std::uint32_t>(odd.rbegin(), odd.rend()));
 }
 
 TEST(VectorEngine, TensorTensorAddsInFp32AndRoundsOnce) {
@@ -188,10 +194,14 @@ TEST(VectorEngine, TensorTensorAddsInFp32AndRoundsOnce) {
     machine.write(address_map::sbuf(0, p, 0), a);
     machine.write(address_map::psum(0, p, 64), b);
   }
-  machine.load(".engine vector\n"
-               "  tensor_tensor dst=sbuf[0:128, 256] bf16 <5>, data1=sbuf[0:128, 0] fp32 <5>, data2=psum[0:128, 64] fp32 <5>, op=add\n"
-               "  tensor_tensor dst=sbuf[0:128, 512] fp32 <5>, data1=psum[0:128, 64] fp32 <5>, data2=sbuf[0:128, 0] fp32 <5>, op=add\n"
-               "  tensor_tensor dst=sbuf[0:128, 0] fp32 <5>, data1=sbuf[0:128, 0] fp32 <5>, data2=sbuf[0:128, 0] fp32 <5>, op=add\n");
+  machine.load(
+      ".engine vector\n"
+      "  tensor_tensor dst=sbuf[0:128, 256] bf16 <5>, data1=sbuf[0:128, 0] fp32 <5>, data2=psum[0:128, 64] fp32 <5>, "
+      "op=add\n"
+      "  tensor_tensor dst=sbuf[0:128, 512] fp32 <5>, data1=psum[0:128, 64] fp32 <5>, data2=sbuf[0:128, 0] fp32 <5>, "
+      "op=add\n"
+      "  tensor_tensor dst=sbuf[0:128, 0] fp32 <5>, data1=sbuf[0:128, 0] fp32 <5>, data2=sbuf[0:128, 0] fp32 <5>, "
+      "op=add\n");
   ASSERT_EQ(machine.run(), RunEnd::Finished);
   EXPECT_TRUE(machine.faults().empty());
   for (const std::uint32_t p : {0u, 127u}) {
@@ -199,7 +209,7 @@ TEST(VectorEngine, TensorTensorAddsInFp32AndRoundsOnce) {
               (std::vector<std::uint16_t>{0x3F80, 0x3F81, 0x0000, 0x4B80, 0x7FC0}));
     EXPECT_EQ(machine.read<std::uint32_t>(address_map::sbuf(0, p, 512), 5),
               (std::vector<std::uint32_t>{0x3F808000, 0x3F808008, 0x00000000, 0x4B800000, 0x7FC00000}));
-    EXPECT_EQ(machine.read<float>(address_map::sbuf(0, p, 0), 4), (std::vector<float>{2, 2, 7, 33554432}));   // in place
+    EXPECT_EQ(machine.read<float>(address_map::sbuf(0, p, 0), 4), (std::vector<float>{2, 2, 7, 33554432}));  // in place
   }
 }
 
@@ -210,8 +220,9 @@ TEST(VectorEngine, StochasticRoundingFollowsTheSeedAndNotTheClock) {
       MachineOptions options;
       options.platform.seed = seed;
       Machine machine("trn1.2xlarge", {"vector_engine.clock=" + clock}, options);
-      machine.load(".engine vector\n  memset dst=sbuf[0:128, 0] fp32 <1000>, value=0x3f804000\n"
-                   "  tensor_copy dst=sbuf[0:128, 8192] bf16 <1000>, src=sbuf[0:128, 0] fp32 <1000>, stochastic\n");
+      machine.load(
+          ".engine vector\n  memset dst=sbuf[0:128, 0] fp32 <1000>, value=0x3f804000\n"
+          "  tensor_copy dst=sbuf[0:128, 8192] bf16 <1000>, src=sbuf[0:128, 0] fp32 <1000>, stochastic\n");
       EXPECT_EQ(machine.run(), RunEnd::Finished);
       std::string codes;
       for (std::uint32_t p = 0; p < 128; ++p) {
@@ -226,7 +237,7 @@ TEST(VectorEngine, StochasticRoundingFollowsTheSeedAndNotTheClock) {
   const std::string bits = run("1120 MHz", 1);
   ASSERT_EQ(bits.size(), 128'000u);
   const auto ups = static_cast<double>(std::count(bits.begin(), bits.end(), '1'));
-  EXPECT_NEAR(ups, 32'000, 5 * 155);   // five standard deviations of the binomial
+  EXPECT_NEAR(ups, 32'000, 5 * 155);  // five standard deviations of the binomial
   EXPECT_EQ(run("37 MHz", 1), bits);
   EXPECT_NE(run("1120 MHz", 2), bits);
 }
@@ -251,8 +262,8 @@ TEST(VectorEngine, FourDimensionalPatternsWithNegativeStepsAndARegisterMoveTheRi
   std::vector<std::uint16_t> source(1'000);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::uint16_t>(i * 3 + 1);
   for (const std::uint32_t p : {64u, 66u}) machine.write(address_map::sbuf(0, p, 0), source);
-  // Element (i0, i1, i2, i3) of the source: 400 + 100 i0 - 20 i1 + 5 i2 - i3, plus 10 elements from r5 (20 bytes); the base
-  // is 780 bytes. The result is transposed: inner dimension first.
+  // Element (i0, i1, i2, i3) of the source: 400 + 100 i0 - 20 i1 + 5 i2 - i3, plus 10 elements from r5 (20 bytes); the
+  // base is 780 bytes. The result is transposed: inner dimension first.
   machine.load(R"(.engine vector
   register_move dst=r5, src=20
   register_move dst=r6, src=-64
@@ -264,7 +275,8 @@ TEST(VectorEngine, FourDimensionalPatternsWithNegativeStepsAndARegisterMoveTheRi
   for (std::size_t i0 = 0; i0 < 2; ++i0) {
     for (std::size_t i1 = 0; i1 < 3; ++i1) {
       for (std::size_t i2 = 0; i2 < 4; ++i2) {
-        for (std::size_t i3 = 0; i3 < 5; ++i3) expected[i0 + 2 * i1 + 6 * i2 + 24 * i3] = source[400 + 100 * i0 - 20 * i1 + 5 * i2 - i3];
+        for (std::size_t i3 = 0; i3 < 5; ++i3)
+          expected[i0 + 2 * i1 + 6 * i2 + 24 * i3] = source[400 + 100 * i0 - 20 * i1 + 5 * i2 - i3];
       }
     }
   }

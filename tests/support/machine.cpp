@@ -64,7 +64,8 @@ void Recorder::span(TrackId track, std::string_view name, Femtoseconds start, Fe
 
 SignalId Recorder::declare(std::string_view scope, std::string_view name, unsigned) {
   constexpr std::string_view kSemaphores = ".semaphores";
-  if (scope.size() < kSemaphores.size() || scope.substr(scope.size() - kSemaphores.size()) != kSemaphores) return kNoSignal;
+  if (scope.size() < kSemaphores.size() || scope.substr(scope.size() - kSemaphores.size()) != kSemaphores)
+    return kNoSignal;
   const auto id = static_cast<SignalId>(changes_.size());
   signals_[fmt::format("{}.{}", scope, name)] = id;
   changes_.emplace_back();
@@ -81,7 +82,9 @@ std::vector<Span> Recorder::spans(std::string_view track, std::string_view name)
   return found;
 }
 
-const std::vector<Change>& Recorder::changes(const std::string& signal) const { return changes_.at(signals_.at(signal)); }
+const std::vector<Change>& Recorder::changes(const std::string& signal) const {
+  return changes_.at(signals_.at(signal));
+}
 
 Machine::Machine(const std::string& preset, const std::vector<std::string>& settings, const MachineOptions& options)
     : recorder_(options.spans), platform_(load_platform(preset, settings), options.platform) {
@@ -90,7 +93,7 @@ Machine::Machine(const std::string& preset, const std::vector<std::string>& sett
   instruments.wave = &recorder_;
   instruments.faults = &recorder_;
   platform_.attach(instruments);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);   // elaborates: sockets work from here on
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: sockets work from here on
 }
 
 void Machine::load(std::string_view text, std::uint32_t core) {
@@ -136,17 +139,17 @@ std::string statistics(Machine& machine) {
     for (std::size_t e = 0; e < kEngines; ++e) {
       const Engine& engine = core.engine(e);
       const Engine::Stats& stats = engine.engine_stats();
-      text += fmt::format("{} instructions={} datapath={} dma={} faults={} finished={}\n", engine.name(), stats.instructions,
-                          stats.datapath, stats.dma_triggers, stats.faults, stats.finished_at);
+      text += fmt::format("{} instructions={} datapath={} dma={} faults={} finished={}\n", engine.name(),
+                          stats.instructions, stats.datapath, stats.dma_triggers, stats.faults, stats.finished_at);
       describe_account(text, engine.name(), engine.attribution());
     }
-    text += fmt::format("matmuls={} macs={} elements={}\n", core.tensor_engine.stats().matmuls, core.tensor_engine.stats().macs,
-                        core.vector_engine.stats().elements);
+    text += fmt::format("matmuls={} macs={} elements={}\n", core.tensor_engine.stats().matmuls,
+                        core.tensor_engine.stats().macs, core.vector_engine.stats().elements);
     for (std::size_t e = 0; e < core.dma.size(); ++e) {
       const DmaEngine& engine = core.dma.engine(e);
       const DmaEngine::Stats& stats = engine.stats();
-      text += fmt::format("{} packets={} descriptors={} bytes={} faults={}\n", engine.name(), stats.packets, stats.descriptors,
-                          stats.bytes, stats.faults);
+      text += fmt::format("{} packets={} descriptors={} bytes={} faults={}\n", engine.name(), stats.packets,
+                          stats.descriptors, stats.bytes, stats.faults);
       describe_account(text, engine.name(), engine.attribution());
     }
   }

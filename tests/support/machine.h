@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small platform for tests: elaborates a preset with settings, loads programs written as text, runs them and keeps what
-// the modules report: faults, timeline spans and every change of a semaphore.
+// A small platform for tests: elaborates a preset with settings, loads programs written as text, runs them and keeps
+// what the modules report: faults, timeline spans and every change of a semaphore.
 //
 // SystemC elaborates once per process: at most one Machine per TEST; in_child() gives a test more of them.
 #pragma once
@@ -128,8 +128,8 @@ std::string statistics(Machine& machine);
 // Checks of every account of time: the causes sum to `end`, on every engine, DMA engine, used queue and HBM stack.
 void expect_accounts_add_up(Machine& machine);
 
-// Runs `work` in a process of its own and returns its text, so that one test may elaborate several machines. A child that
-// fails an expectation or dies fails the test.
+// Runs `work` in a process of its own and returns its text, so that one test may elaborate several machines. A child
+// that fails an expectation or dies fails the test.
 std::string in_child(const std::function<std::string()>& work);
 
 }  // namespace azulejo::test

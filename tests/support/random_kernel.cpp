@@ -66,13 +66,27 @@ class Generator {
     for (std::uint64_t step = 0; step < steps; ++step) {
       switch (random_() % 9) {
         case 0:
-        case 1: load(*sbuf[random_() % sbuf.size()]); break;
-        case 2: store(); break;
-        case 3: memset(random_() % 4 == 0 ? psum : *sbuf[random_() % sbuf.size()]); break;
-        case 4: copy(random_() % 4 == 0 ? psum : *sbuf[random_() % sbuf.size()]); break;
-        case 5: add(random_() % 4 == 0 ? psum : *sbuf[random_() % sbuf.size()]); break;
-        case 6: reload(); break;
-        default: matmul(psum); break;
+        case 1:
+          load(*sbuf[random_() % sbuf.size()]);
+          break;
+        case 2:
+          store();
+          break;
+        case 3:
+          memset(random_() % 4 == 0 ? psum : *sbuf[random_() % sbuf.size()]);
+          break;
+        case 4:
+          copy(random_() % 4 == 0 ? psum : *sbuf[random_() % sbuf.size()]);
+          break;
+        case 5:
+          add(random_() % 4 == 0 ? psum : *sbuf[random_() % sbuf.size()]);
+          break;
+        case 6:
+          reload();
+          break;
+        default:
+          matmul(psum);
+          break;
       }
     }
     for (int i = 0; i < 3; ++i) store();
@@ -86,7 +100,9 @@ class Generator {
     bool by_matmul = false;
   };
 
-  std::uint32_t pick(std::uint32_t low, std::uint32_t high) { return low + static_cast<std::uint32_t>(random_() % (high - low + 1)); }
+  std::uint32_t pick(std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(random_() % (high - low + 1));
+  }
 
   // A new tile replaces what lived in its buffer.
   Tile fresh(TilePool& pool, std::uint32_t partitions, std::uint32_t cols, Format format) {
@@ -254,7 +270,8 @@ class Generator {
     const Tile y = part(b->tile, partitions, cols);
     const Tile dst = random_() % 3 == 0 ? x : destination(pool, partitions, cols);
     const bool in_place = dst.buffer == x.buffer && dst.offset_bytes == x.offset_bytes && dst.format == x.format;
-    if ((dst.buffer == x.buffer && !in_place) || (dst.buffer == y.buffer && (!in_place || y.offset_bytes != x.offset_bytes))) {
+    if ((dst.buffer == x.buffer && !in_place) ||
+        (dst.buffer == y.buffer && (!in_place || y.offset_bytes != x.offset_bytes))) {
       kernel_.memset(dst, -0.5F);
       for (std::uint32_t p = 0; p < dst.partitions; ++p) {
         for (std::uint32_t c = 0; c < dst.cols; ++c) put(dst, p, c, -0.5F);
@@ -272,7 +289,9 @@ class Generator {
   }
 
   void matmul(TilePool& psum) {
-    const auto operand = [](const Live& l) { return l.tile.space == MemorySpace::Sbuf && l.tile.format == Format::Bf16; };
+    const auto operand = [](const Live& l) {
+      return l.tile.space == MemorySpace::Sbuf && l.tile.format == Format::Bf16;
+    };
     const Live* a = some(operand);
     const Live* b = some(operand);
     if (a == nullptr) return;
@@ -308,7 +327,8 @@ class Generator {
     for (std::uint32_t i = 0; i < m; ++i) {
       for (std::uint32_t j = 0; j < n; ++j) {
         float sum = 0.0F;
-        for (std::uint32_t row = 0; row < stationary.partitions; ++row) sum = std::fma(get(stationary, row, i), get(moving, row, j), sum);
+        for (std::uint32_t row = 0; row < stationary.partitions; ++row)
+          sum = std::fma(get(stationary, row, i), get(moving, row, j), sum);
         sum = canonical(sum);
         put(dst, i, j, accumulate ? get(dst, i, j) + sum : sum);
       }
@@ -319,7 +339,7 @@ class Generator {
   std::mt19937_64 random_;
   nki::Kernel kernel_;
   RandomKernel result_;
-  std::map<std::uint32_t, Live> live_;   // by buffer
+  std::map<std::uint32_t, Live> live_;  // by buffer
   std::uint64_t stored_ = 0;
 };
 

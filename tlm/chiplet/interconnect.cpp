@@ -47,11 +47,17 @@ tlm::tlm_sync_enum Interconnect::nb_transport_fw(int initiator, tlm::tlm_generic
   }
   RequestKey* key = nullptr;
   payload.get_extension(key);
-  AZULEJO_CHECK(key != nullptr, "an initiator of four-phase requests carries RequestKey");
-  key->route = static_cast<std::uint32_t>(initiator);
+  if (key != nullptr) {
+    key->route = static_cast<std::uint32_t>(initiator);
+  } else {
+    routes_[&payload] = initiator;
+  }
   const tlm::tlm_sync_enum result =
       hbm_initiator[static_cast<int>(destination.index)]->nb_transport_fw(payload, phase, delay);
-  if (result == tlm::TLM_COMPLETED) payload.set_address(address);
+  if (result == tlm::TLM_COMPLETED) {
+    payload.set_address(address);
+    if (key == nullptr) routes_.erase(&payload);
+  }
   return result;
 }
 
@@ -62,7 +68,12 @@ tlm::tlm_sync_enum Interconnect::nb_transport_bw(int stack, tlm::tlm_generic_pay
   if (phase == tlm::BEGIN_RESP) {
     payload.set_address(payload.get_address() + static_cast<std::uint64_t>(stack) * address_map::kHbmStride);
   }
-  return target[static_cast<int>(key->route)]->nb_transport_bw(payload, phase, delay);
+  if (key != nullptr) return target[static_cast<int>(key->route)]->nb_transport_bw(payload, phase, delay);
+  const auto route = routes_.find(&payload);
+  AZULEJO_CHECK(route != routes_.end(), "a response to a request that came this way");
+  const int initiator = route->second;
+  if (phase == tlm::BEGIN_RESP) routes_.erase(route);
+  return target[initiator]->nb_transport_bw(payload, phase, delay);
 }
 
 void Interconnect::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {

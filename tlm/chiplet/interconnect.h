@@ -9,12 +9,13 @@
 
 #include <systemc>
 #include <tlm>
+#include <unordered_map>
 
 namespace azulejo {
 
 class Interconnect : public sc_core::sc_module {
  public:
-  // Any number of initiators; those that use HBM's four phases carry RequestKey.
+  // Any number of initiators.
   tlm_utils::multi_passthrough_target_socket<Interconnect> target{"target"};
   tlm_utils::multi_passthrough_initiator_socket<Interconnect> hbm_initiator{"hbm_initiator"};    // stack order
   tlm_utils::multi_passthrough_initiator_socket<Interconnect> core_initiator{"core_initiator"};  // core order
@@ -36,6 +37,8 @@ class Interconnect : public sc_core::sc_module {
                                      sc_core::sc_time& delay);
   void b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned int transport_dbg(int initiator, tlm::tlm_generic_payload& payload);
+
+  std::unordered_map<const tlm::tlm_generic_payload*, int> routes_;  // of requests without RequestKey
 };
 
 }  // namespace azulejo

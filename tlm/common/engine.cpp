@@ -91,6 +91,7 @@ void Engine::load(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
     return payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
   }
   const std::uint64_t first = payload.get_address() / kInstructionBytes;
+  if (first == 0) program_.clear();  // a new program
   const std::uint64_t count = length / kInstructionBytes;
   if (first > program_.size()) return payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
   if (program_.size() < first + count) program_.resize(first + count);
@@ -128,7 +129,7 @@ void Engine::charge(Cause cause, Femtoseconds until) {
         instruments_.trace->span(track_, opcode_info(program_[pc_].opcode).name, from, until, "", "");
       break;
     default:
-      instruments_.trace->span(track_, "wait", from, until, "", cause_name(cause));
+      instruments_.trace->span(track_, fmt::format("wait: {}", cause_name(cause)), from, until, "", cause_name(cause));
   }
 }
 
@@ -234,8 +235,10 @@ void Engine::run(Femtoseconds now) {
     if (unit.earliest > now) return wait_until(unit.earliest, unit.cause);
 
     const Started started = begin(instruction);
-    wave_opcode_ = opcode_info(instruction.opcode).name;
-    wave_instruction_ = pc_;
+    if (started.end != 0 || attribution_.cursor() <= now) {  // work in the background does not hide what the unit computes
+      wave_opcode_ = opcode_info(instruction.opcode).name;
+      wave_instruction_ = pc_;
+    }
     update_semaphore(instruction, UpdateTiming::Read);
     if (instruction.update.op != UpdateOp::None && instruction.update.timing == UpdateTiming::Complete) {
       completions_.push({started.complete, issue_order_++, pc_});
@@ -331,6 +334,11 @@ bool Engine::execute_control(const Instruction& instruction, Femtoseconds now) {
       break;
     }
     case Opcode::DmaCopy:
+      if (instruction.update.op != UpdateOp::None && instruction.update.timing == UpdateTiming::Read) {
+        fault(instruction, {tlm::TLM_COMMAND_ERROR_RESPONSE, "a transfer updates its semaphore at completion only"},
+              now);
+        return true;
+      }
       if (!trigger_dma(instruction, now)) return false;
       break;
     default:
@@ -344,14 +352,18 @@ bool Engine::execute_control(const Instruction& instruction, Femtoseconds now) {
     update_semaphore(instruction, UpdateTiming::Read);
     update_semaphore(instruction, UpdateTiming::Complete);
   }
-  wave_opcode_ = opcode_info(instruction.opcode).name;
+  retire_control(next_pc, now);
+  return true;
+}
+
+void Engine::retire_control(std::uint64_t next_pc, Femtoseconds now) {
+  wave_opcode_ = opcode_info(program_[pc_].opcode).name;
   wave_instruction_ = pc_;
   ++engine_stats_.instructions;
   const Femtoseconds done = clock_.edge(clock_.next_cycle(now) + engine_config_.issue_cycles);
   charge(Cause::Issue, done);
   advance(next_pc);
   wait_until(done, Cause::Issue);
-  return true;
 }
 
 bool Engine::trigger_dma(const Instruction& instruction, Femtoseconds now) {
@@ -373,12 +385,12 @@ bool Engine::trigger_dma(const Instruction& instruction, Femtoseconds now) {
     const tlm::tlm_response_status status = payload.get_response_status();
     payload.release();
     if (!ok) {
-      fault(instruction, {status, "the DMA refuses the transfer: queue, row size or address out of range"}, now);
-      // The waiters of a refused transfer must not hang: its semaphore moves as if every engine had finished.
-      for (std::uint32_t i = 1; i < kDmaEngines && instruction.update.op != UpdateOp::None; ++i) {
-        semaphores->update(instruction.update, static_cast<std::uint32_t>(engine_config_.id),
-                           engine_cause(engine_config_.id));
-      }
+      fault(
+          instruction,
+          {status,
+           "the DMA refuses the transfer: no such queue, sides of different shape, a row of more than one packet, or a "
+           "format it does not convert"},
+          now);
       return false;
     }
     return true;
@@ -393,16 +405,14 @@ tlm::tlm_sync_enum Engine::response_from(tlm::tlm_generic_payload& payload, tlm:
   const Femtoseconds now = now_fs();
   if (state_ == State::WaitDma) {  // the ring has room again and holds the request
     charge(Cause::DmaRing, now);
-    ++engine_stats_.instructions;
-    advance(pc_ + 1);
-    set_state(State::Ready, Cause::Issue);
+    retire_control(pc_ + 1, now);
     wake_.notify(sc_core::SC_ZERO_TIME);
   } else {  // a port grant, from now + delay on
     AZULEJO_CHECK(grants_pending_ > 0, "a grant that nobody asked for");
     const Femtoseconds grant = now + delay.value();
-    ports_.earliest = std::max(ports_.earliest, grant);
     TileAccess* access = nullptr;
     payload.get_extension(access);
+    if (grant > ports_.earliest) ports_ = {grant, access->cause};
     if (!payload.is_response_ok()) ports_response_ = {payload.get_response_status(), access->message};
     payload.clear_extension(access);
     if (--grants_pending_ == 0) {
@@ -427,6 +437,7 @@ Engine::Response Engine::request_tiles(tlm_utils::simple_initiator_socket<Engine
   payload.key.initiator = static_cast<std::uint32_t>(engine_config_.id);
   payload.set_extension(&access);
   access.engine = engine_config_.id;
+  access.cause = cause;
   access.message.clear();
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay;
@@ -461,14 +472,12 @@ void Engine::fault(const Instruction& instruction, const Response& response, Fem
   entry.message = response.message;
   instruments_.faults->fault(entry);
   ++engine_stats_.faults;
-  ++engine_stats_.instructions;
-  // The program goes on without the instruction; who waits for it must not hang.
-  update_semaphore(instruction, UpdateTiming::Read);
-  update_semaphore(instruction, UpdateTiming::Complete);
-  const Femtoseconds done = clock_.edge(clock_.next_cycle(now) + engine_config_.issue_cycles);
-  charge(Cause::Issue, done);
-  advance(pc_ + 1);
-  wait_until(done, Cause::Issue);
+  // The program goes on without the instruction; who waits for it must not hang. (A transfer's update is the DMA's.)
+  if (instruction.opcode != Opcode::DmaCopy) {
+    update_semaphore(instruction, UpdateTiming::Read);
+    update_semaphore(instruction, UpdateTiming::Complete);
+  }
+  retire_control(pc_ + 1, now);
 }
 
 void Engine::update_semaphore(const Instruction& instruction, UpdateTiming timing) {

@@ -38,8 +38,9 @@ struct EngineConfig {
 
 class Engine : public sc_core::sc_module, private SemaphoreWaiter {
  public:
-  // Program memory: a write of whole 256-byte instructions at index * 256. Answers TLM_BURST_ERROR_RESPONSE to a length
-  // that is no multiple, TLM_GENERIC_ERROR_RESPONSE to bytes that are no instruction.
+  // Program memory: a write of whole 256-byte instructions at index * 256; one at 0 begins a new program. Answers
+  // TLM_BURST_ERROR_RESPONSE to a length that is no multiple, TLM_GENERIC_ERROR_RESPONSE to bytes that are no
+  // instruction.
   tlm_utils::simple_target_socket<Engine> instr_target{"instr_target"};
   sc_core::sc_port<SemaphoreIf> semaphores{"semaphores"};
   // A DmaRequest per transfer; the DMA may answer later (ring full).
@@ -64,7 +65,6 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
   const Clock& clock() const { return clock_; }
   const Stats& engine_stats() const { return engine_stats_; }
   const Attribution& attribution() const { return attribution_; }
-  std::uint64_t pc() const { return pc_; }
   const std::array<std::uint32_t, kRegisters>& registers() const { return registers_; }
 
   // One line that says what the engine is waiting for; empty if it is not.
@@ -138,6 +138,7 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
   void retire_due(Femtoseconds now);
   void run(Femtoseconds now);  // executes until the sequencer has to wait
   bool execute_control(const Instruction& instruction, Femtoseconds now);
+  void retire_control(std::uint64_t next_pc, Femtoseconds now);
   bool trigger_dma(const Instruction& instruction, Femtoseconds now);
   void fault(const Instruction& instruction, const Response& response, Femtoseconds now);
   void update_semaphore(const Instruction& instruction, UpdateTiming timing);

@@ -69,10 +69,11 @@ class PooledPayload : public tlm::tlm_generic_payload {
   void* packet = nullptr;  // the owner's own note; nobody else reads it
 };
 
-// Owner of payloads; gives out reset ones. Everything given out must come back before the pool is destroyed.
+// Owner of payloads. Everything given out must come back before the pool is destroyed.
 class PayloadPool : public tlm::tlm_mm_interface {
  public:
-  // A payload with reference count 1 and default fields.
+  // A payload with reference count 1, an incomplete response, and extensions that say nothing; the caller sets command,
+  // address, data, lengths and key.
   PooledPayload& acquire();
   void free(tlm::tlm_generic_payload* payload) override;
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <tlm>
 
+#include "tlm/common/attribution.h"
 #include "tlm/common/time.h"
 #include "tlm/isa/instruction.h"
 
@@ -33,6 +34,7 @@ struct TileAccess : tlm::tlm_extension<TileAccess> {
   EngineId engine = EngineId::Tensor;
   std::array<Tile, kMaxOperands> tiles{};
   std::uint32_t count = 0;
+  Cause cause = Cause::Issue;  // what a wait for the port is charged to
   Femtoseconds occupancy = 0;  // how long the port is held
   std::string message;
 

@@ -39,22 +39,36 @@ tlm::tlm_sync_enum Dma::nb_transport_fw(int binding, tlm::tlm_generic_payload& p
   Waiting arrival{binding, &payload, {}, false};
   std::memcpy(&arrival.request, payload.get_data_ptr(), sizeof(DmaRequest));
   const DmaRequest& request = arrival.request;
-  if (request.queue >= config_.queues || request.bytes == 0 || request.src.rows() == 0 ||
-      request.src.rows() != request.dst.rows() || request.bytes % storage_bytes(request.src_format, 1) != 0) {
+  if (!acceptable(request)) {
     payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+    // Who waits for the transfer must not hang: its semaphore moves as if every engine had finished.
+    DmaRequest nothing = request;
+    if (nothing.queue >= config_.queues) nothing.queue = 0;
+    for (auto& engine : engines_) engine->push(nothing, 0, 0);
     return tlm::TLM_COMPLETED;
   }
+  payload.acquire();
   arriving_.push_back(arrival);
   admit_.notify(sc_core::SC_ZERO_TIME);
   return tlm::TLM_ACCEPTED;
 }
 
+bool Dma::acceptable(const DmaRequest& request) const {
+  const bool converts = request.src_format != request.dst_format;
+  const bool whole_bytes = spec(request.src_format).storage_bits >= 8 && spec(request.dst_format).storage_bits >= 8;
+  const std::uint64_t longest = std::uint64_t{config_.packet_descriptors} * kDmaMaxDescriptorBytes;
+  return request.queue < config_.queues && request.bytes > 0 && request.bytes <= longest && request.src.rows() > 0 &&
+         request.src.rows() == request.dst.rows() &&
+         (!converts || (whole_bytes && request.bytes % storage_bytes(request.src_format, 1) == 0));
+}
+
 bool Dma::fits(const DmaRequest& request) const {
   const std::uint64_t per_row = (request.bytes + kDmaMaxDescriptorBytes - 1) / kDmaMaxDescriptorBytes;
-  for (const DmaShare& share : partition_shares(request.src.rows(), config_.engines)) {
-    const std::uint64_t pending = engines_[share.engine]->pending_descriptors(request.queue);
+  for (std::uint32_t e = 0; e < config_.engines; ++e) {
+    const std::uint64_t pending = engines_[e]->pending_descriptors(request.queue);
+    const std::uint64_t more = partition_share(request.src.rows(), config_.engines, e).rows * per_row;
     // A transfer longer than the ring enters an empty one and is fed piece by piece.
-    if (pending != 0 && pending + share.rows * per_row > config_.ring_entries) return false;
+    if (pending != 0 && more != 0 && pending + more > config_.ring_entries) return false;
   }
   return true;
 }
@@ -62,12 +76,10 @@ bool Dma::fits(const DmaRequest& request) const {
 void Dma::enter(const DmaRequest& request) {
   ++stats_.transfers;
   wave_transfers_ = stats_.transfers;
-  std::uint32_t next = 0;
-  for (const DmaShare& share : partition_shares(request.src.rows(), config_.engines)) {
-    engines_[share.engine]->push(request, share.first_row, share.rows);
-    next = share.engine + 1;
+  for (std::uint32_t e = 0; e < config_.engines; ++e) {  // without rows: the semaphore increment all the same
+    const DmaShare share = partition_share(request.src.rows(), config_.engines, e);
+    engines_[e]->push(request, share.first_row, share.rows);
   }
-  for (; next < config_.engines; ++next) engines_[next]->push(request, 0, 0);  // its semaphore increment all the same
 }
 
 void Dma::admit() {
@@ -94,6 +106,7 @@ void Dma::admit() {
       tlm::tlm_phase phase = tlm::BEGIN_RESP;
       sc_core::sc_time delay;
       request_target[request.binding]->nb_transport_bw(*request.payload, phase, delay);
+      request.payload->release();
     }
   }
   wave_waiting_ = waiting_count_;

@@ -24,7 +24,8 @@ namespace azulejo {
 class Dma : public sc_core::sc_module, private DmaEngine::Listener {
  public:
   // A TLM write whose data is a DmaRequest; answered by BEGIN_RESP when it has entered the rings, or at once with
-  // TLM_BURST_ERROR_RESPONSE (no such queue, empty transfer, sides of different shape).
+  // TLM_BURST_ERROR_RESPONSE (no such queue, empty transfer, sides of different shape, a row
+  // longer than a packet, a conversion of elements shorter than a byte); the semaphore moves all the same.
   tlm_utils::multi_passthrough_target_socket<Dma> request_target{"request_target"};
 
   struct Stats {
@@ -56,6 +57,7 @@ class Dma : public sc_core::sc_module, private DmaEngine::Listener {
   tlm::tlm_sync_enum nb_transport_fw(int binding, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                      sc_core::sc_time& delay);
   void admit();
+  bool acceptable(const DmaRequest& request) const;
   bool fits(const DmaRequest& request) const;
   void enter(const DmaRequest& request);
   void ring_freed() override;

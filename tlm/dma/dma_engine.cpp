@@ -14,8 +14,6 @@
 namespace azulejo {
 namespace {
 
-constexpr Femtoseconds kNever = ~Femtoseconds{0};
-
 std::uint64_t descriptors_of(std::uint64_t row_bytes, std::uint64_t rows) {
   return rows * ((row_bytes + kDmaMaxDescriptorBytes - 1) / kDmaMaxDescriptorBytes);
 }
@@ -51,7 +49,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaConfig& confi
 
 void DmaEngine::attach(const Instruments& instruments) {
   instruments_ = instruments;
-  track_ = instruments.trace->track(name(), "dma");
+  track_ = instruments.trace->track(name(), "engine");
   wave_pending_ = WaveSignal(*instruments.wave, name(), "descriptors_pending", 24);
   wave_in_flight_ = WaveSignal(*instruments.wave, name(), "bytes_in_flight", 32);
   wave_bytes_ = WaveSignal(*instruments.wave, name(), "bytes_moved", 48);
@@ -90,7 +88,7 @@ void DmaEngine::push(const DmaRequest& request, std::uint64_t first_row, std::ui
   const std::uint64_t descriptors = descriptors_of(request.bytes, rows);
   queue.descriptors += descriptors;
   descriptors_pending_ += descriptors;
-  wave_pending_ = descriptors_pending_;
+  show_pending(now);
   wake_.notify(sc_core::SC_ZERO_TIME);
 }
 
@@ -139,12 +137,11 @@ bool DmaEngine::form_packet(Femtoseconds now) {
     if (share->next_row == share->end_row) {  // a share without rows: its turn in the queue is all it needs
       queue.shares.pop_front();
       share->all_formed = true;
-      // Order within the queue: packets formed earlier must retire first.
-      if (serving_ == nullptr && fetched_.empty() && writing_.empty()) {
-        complete(share);
-      } else {
-        Packet* last = !fetched_.empty() ? fetched_.back() : serving_ != nullptr ? serving_ : writing_.back();
+      // Order within the queue: its packets formed earlier must retire first.
+      if (Packet* last = last_packet_of(index)) {
         last->followers.push_back(share);
+      } else {
+        complete(share);
       }
       return true;
     }
@@ -177,6 +174,15 @@ bool DmaEngine::form_packet(Femtoseconds now) {
     return true;
   }
   return false;
+}
+
+DmaEngine::Packet* DmaEngine::last_packet_of(std::uint32_t queue) const {
+  const auto of_queue = [&](const Packet* packet) { return packet->share->request.queue == queue; };
+  const auto fetched = std::find_if(fetched_.rbegin(), fetched_.rend(), of_queue);
+  if (fetched != fetched_.rend()) return *fetched;
+  if (serving_ != nullptr && of_queue(serving_)) return serving_;
+  const auto writing = std::find_if(writing_.rbegin(), writing_.rend(), of_queue);
+  return writing != writing_.rend() ? *writing : nullptr;
 }
 
 PooledPayload& DmaEngine::burst_payload(Packet& packet, const DmaAccess& side, std::uint64_t row_bytes, bool write) {
@@ -242,13 +248,13 @@ void DmaEngine::begin_service(Femtoseconds now) {
   const Share& share = *packet->share;
   const DmaRequest& request = share.request;
   const DescriptorTime time = descriptor_time(config_, request.bytes, packet->rows);
-  serve_end_ = now + time.total();
+  serve_end_ = add_time(now, time.total());
 
   // The gap before this packet: nothing asked for, then the start latency, then HBM.
   attribution_.charge(Cause::Idle, share.arrived);
   attribution_.charge(Cause::DmaStart, packet->formed);
   attribution_.charge(Cause::Hbm, now);
-  attribution_.charge(Cause::DmaDescriptor, now + time.descriptor_bound);
+  attribution_.charge(Cause::DmaDescriptor, add_time(now, time.descriptor_bound));
   attribution_.charge(Cause::DmaTransfer, serve_end_);
   Queue& queue = queues_[request.queue];
   queue.attribution.charge(Cause::Idle, share.arrived);
@@ -256,7 +262,7 @@ void DmaEngine::begin_service(Femtoseconds now) {
   queue.attribution.charge(Cause::QueueTurn, packet->formed);
   queue.attribution.charge(Cause::Hbm, std::min(now, packet->ready));
   queue.attribution.charge(Cause::QueueTurn, now);
-  queue.attribution.charge(Cause::DmaDescriptor, now + time.descriptor_bound);
+  queue.attribution.charge(Cause::DmaDescriptor, add_time(now, time.descriptor_bound));
   queue.attribution.charge(Cause::DmaTransfer, serve_end_);
 
   ++stats_.packets;
@@ -271,7 +277,14 @@ void DmaEngine::begin_service(Femtoseconds now) {
   }
 }
 
-void DmaEngine::end_service(Femtoseconds) {
+void DmaEngine::show_pending(Femtoseconds now) {
+  wave_pending_ = descriptors_pending_;
+  if (instruments_.trace->enabled()) {
+    instruments_.trace->counter(track_, "descriptors pending", now, static_cast<double>(descriptors_pending_));
+  }
+}
+
+void DmaEngine::end_service(Femtoseconds now) {
   Packet* packet = serving_;
   serving_ = nullptr;
   wave_busy_ = 0;
@@ -279,7 +292,7 @@ void DmaEngine::end_service(Femtoseconds) {
   const std::uint64_t descriptors = descriptors_of(request.bytes, packet->rows);
   queues_[request.queue].descriptors -= descriptors;
   descriptors_pending_ -= descriptors;
-  wave_pending_ = descriptors_pending_;
+  show_pending(now);
   listener_.ring_freed();
   if (keep_data_ && request.src_format != request.dst_format) convert(*packet);
   writing_.push_back(packet);
@@ -324,6 +337,10 @@ bool DmaEngine::retire_written(Femtoseconds now) {
                     [&](const Packet* other) { return other->share->request.queue == packet->share->request.queue; });
     if (behind) continue;
     writing_.erase(writing_.begin() + static_cast<std::ptrdiff_t>(i));
+    // With nothing else in hand, the engine waited for the memory to take the data.
+    if (serving_ == nullptr && fetched_.empty()) attribution_.charge(Cause::Hbm, now);
+    Queue& queue = queues_[packet->share->request.queue];
+    if (queue.descriptors == 0) queue.attribution.charge(Cause::Hbm, now);
     retire(packet);
     return true;
   }
@@ -391,16 +408,17 @@ void DmaEngine::report_fault(Packet& packet, const tlm::tlm_generic_payload& pay
   fault.time = now_fs();
   fault.text = fmt::format("dma_copy triggered by the {} engine", engine_name(request.trigger));
   fault.response = payload.get_response_string();
-  fault.message = fmt::format("{} rows of {} bytes at address {:#x} ({}) are outside every memory", packet.rows,
+  fault.message = fmt::format("{} rows of {} bytes at address {:#x} ({}) are not inside one memory", packet.rows,
                               request.bytes, payload.get_address(), side);
   instruments_.faults->fault(fault);
 }
 
 void DmaEngine::finish_account(Femtoseconds end) {
-  const bool waiting = !fetched_.empty();
+  const bool waiting = !fetched_.empty() || !writing_.empty();
   attribution_.finish(waiting ? Cause::Hbm : outstanding_shares_ > 0 ? Cause::DmaStart : Cause::Idle, end);
   for (Queue& queue : queues_) {
-    if (queue.used) queue.attribution.finish(queue.descriptors > 0 ? Cause::DmaStart : Cause::Idle, end);
+    if (queue.used)
+      queue.attribution.finish(queue.descriptors > 0 ? (waiting ? Cause::Hbm : Cause::DmaStart) : Cause::Idle, end);
   }
 }
 

@@ -108,6 +108,8 @@ class DmaEngine : public sc_core::sc_module {
   void read(Packet& packet);
   void begin_service(Femtoseconds now);
   void end_service(Femtoseconds now);
+  void show_pending(Femtoseconds now);
+  Packet* last_packet_of(std::uint32_t queue) const;  // not yet retired; null if there is none
   void write(Packet& packet);
   bool retire_written(Femtoseconds now);
   void retire(Packet* packet);

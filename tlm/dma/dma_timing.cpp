@@ -12,9 +12,9 @@ DescriptorTime descriptor_time(const DmaConfig& config, std::uint64_t row_bytes,
     const Femtoseconds transfer = transfer_time(bytes, config.bandwidth);
     time.descriptors += count;
     if (transfer > config.descriptor_time) {
-      time.transfer_bound += count * transfer;
+      time.transfer_bound = add_time(time.transfer_bound, saturated(Wide{count} * transfer));
     } else {
-      time.descriptor_bound += count * config.descriptor_time;
+      time.descriptor_bound = add_time(time.descriptor_bound, saturated(Wide{count} * config.descriptor_time));
     }
   };
   add(kDmaMaxDescriptorBytes, rows * (row_bytes / kDmaMaxDescriptorBytes));

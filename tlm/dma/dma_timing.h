@@ -18,7 +18,7 @@ struct DescriptorTime {
   Femtoseconds transfer_bound = 0;    // of descriptors bound by the bandwidth
   std::uint64_t descriptors = 0;
 
-  Femtoseconds total() const { return descriptor_bound + transfer_bound; }
+  Femtoseconds total() const { return add_time(descriptor_bound, transfer_bound); }
 };
 
 // Time of `rows` rows of `row_bytes` contiguous bytes each, one descriptor per 64 KiB begun.

@@ -53,14 +53,15 @@ bool Hbm::check(tlm::tlm_generic_payload& payload) {
   tlm::tlm_response_status status = tlm::TLM_OK_RESPONSE;
   if (payload.get_byte_enable_ptr() != nullptr) {
     status = tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
-  } else if (burst.row_bytes == 0) {
+  } else if (burst.row_bytes == 0 || payload.get_streaming_width() < payload.get_data_length()) {
     status = tlm::TLM_BURST_ERROR_RESPONSE;
   } else {
-    const std::uint64_t first = payload.get_address();
-    const std::uint64_t last = first + (burst.rows - 1) * burst.stride;
-    if (std::max(first, last) > config_.capacity || config_.capacity - std::max(first, last) < burst.row_bytes) {
-      status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
-    }
+    // Signed and wide: a stride may be negative, and a wild one must not wrap back into the stack.
+    const SignedWide first = payload.get_address();
+    const SignedWide last =
+        first + SignedWide{static_cast<std::int64_t>(burst.stride)} * static_cast<SignedWide>(burst.rows - 1);
+    const SignedWide end = static_cast<SignedWide>(config_.capacity) - static_cast<SignedWide>(burst.row_bytes);
+    if (std::min(first, last) < 0 || std::max(first, last) > end) status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
   }
   payload.set_response_status(status);
   if (status != tlm::TLM_OK_RESPONSE) ++stats_.refused;
@@ -85,12 +86,11 @@ tlm::tlm_sync_enum Hbm::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::
 }
 
 void Hbm::arbitrate() {
-  std::vector<tlm::tlm_generic_payload*> served;
-  served.swap(waiting_);
-  std::stable_sort(served.begin(), served.end(),
+  serving_.swap(waiting_);
+  std::stable_sort(serving_.begin(), serving_.end(),
                    [](const auto* a, const auto* b) { return order_of(*a) < order_of(*b); });
   const Femtoseconds now = now_fs();
-  for (tlm::tlm_generic_payload* payload : served) {
+  for (tlm::tlm_generic_payload* payload : serving_) {
     const Femtoseconds done = serve(*payload, now);
     move(*payload);
     tlm::tlm_phase phase = tlm::BEGIN_RESP;
@@ -98,6 +98,7 @@ void Hbm::arbitrate() {
     target->nb_transport_bw(*payload, phase, delay);
     if (payload->has_mm()) payload->release();
   }
+  serving_.clear();
 }
 
 Femtoseconds Hbm::serve(tlm::tlm_generic_payload& payload, Femtoseconds arrival) {
@@ -107,7 +108,7 @@ Femtoseconds Hbm::serve(tlm::tlm_generic_payload& payload, Femtoseconds arrival)
   const std::uint64_t accesses = (head + burst.row_bytes + config_.access_size - 1) / config_.access_size;
   const std::uint64_t moved = burst.rows * accesses * config_.access_size;
   const Femtoseconds start = std::max(arrival, free_at_);
-  free_at_ = start + transfer_time(moved, config_.bandwidth);
+  free_at_ = add_time(start, transfer_time(moved, config_.bandwidth));
   attribution_.charge(Cause::Idle, start);
   attribution_.charge(Cause::Transfer, free_at_);
   if (trace_->enabled()) trace_->span(track_, payload.is_read() ? "read" : "write", start, free_at_, "", "");
@@ -143,7 +144,7 @@ void Hbm::move(tlm::tlm_generic_payload& payload) {
 void Hbm::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return payload.set_response_status(tlm::TLM_OK_RESPONSE);
   if (!check(payload)) return;
-  delay += to_sc_time(serve(payload, now_fs()));
+  delay += to_sc_time(serve(payload, add_time(now_fs(), delay.value())));
   move(payload);
 }
 

@@ -24,7 +24,7 @@ class Hbm : public sc_core::sc_module {
  public:
   // Base protocol, four phases; BEGIN_RESP carries the remaining time as its annotated delay. StridedBurst, TimingOnly
   // and RequestKey are honoured when present. LT, debug transport; no DMI (the store is sparse). Errors:
-  // TLM_ADDRESS_ERROR_RESPONSE beyond the stack, TLM_BURST_ERROR_RESPONSE for zero length,
+  // TLM_ADDRESS_ERROR_RESPONSE beyond the stack, TLM_BURST_ERROR_RESPONSE for zero length or streaming,
   // TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables.
   tlm_utils::simple_target_socket<Hbm> target{"target"};
 
@@ -70,6 +70,7 @@ class Hbm : public sc_core::sc_module {
   const bool keep_data_;
   SparseMemory store_;
   std::vector<tlm::tlm_generic_payload*> waiting_;
+  std::vector<tlm::tlm_generic_payload*> serving_;  // of the instant being served
   sc_core::sc_event arbitrate_;
   Femtoseconds free_at_ = 0;
   Attribution attribution_;

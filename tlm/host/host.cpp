@@ -10,6 +10,7 @@
 namespace azulejo {
 namespace {
 
+constexpr unsigned kProgramBits = 40;      // NeuronCore::instr_target: engine e's program lies at e << 40
 constexpr std::uint64_t kPiece = 1 << 20;  // bytes of one debug access
 
 }  // namespace
@@ -73,14 +74,14 @@ void Host::load(std::uint32_t core, const Program& program) {
         const EncodedInstruction encoded = encode_instruction(code[first + i]);
         std::copy(encoded.begin(), encoded.end(), bytes.begin() + static_cast<std::ptrdiff_t>(i * kInstructionBytes));
       }
-      program_write(core, (std::uint64_t{e} << 32) + first * kInstructionBytes, bytes.data(), bytes.size());
+      program_write(core, (std::uint64_t{e} << kProgramBits) + first * kInstructionBytes, bytes.data(), bytes.size());
     }
   }
 }
 
 void Host::start(std::uint32_t core) {
   unsigned char go[4] = {1, 0, 0, 0};
-  program_write(core, std::uint64_t{kEngines} << 32, go, sizeof go);
+  program_write(core, std::uint64_t{kEngines} << kProgramBits, go, sizeof go);
 }
 
 }  // namespace azulejo

@@ -33,6 +33,10 @@ constexpr std::uint64_t sbuf(std::uint32_t core, std::uint32_t partition, std::u
 constexpr std::uint64_t psum(std::uint32_t core, std::uint32_t partition, std::uint64_t offset) {
   return core_base(core) + kPsumOffset + partition * kPsumPartitionStride + offset;
 }
+constexpr bool is_semaphore(std::uint64_t address) {
+  const std::uint64_t offset = (address - kCoreBase) % kCoreStride;
+  return address >= kCoreBase && offset >= kSemaphoreReadOffset && offset < kSemaphoreBlockEnd;
+}
 constexpr std::uint64_t hbm(std::uint32_t stack, std::uint64_t offset) { return stack * kHbmStride + offset; }
 
 }  // namespace azulejo::address_map

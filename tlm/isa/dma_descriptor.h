@@ -42,6 +42,13 @@ struct DmaShare {
 // Splits a transfer of `rows` rows over the engines: each engine serves 8 consecutive rows of a 128-row transfer (one
 // row a partition; NKI DMA overview), in general ceil(rows / engines) consecutive rows. Engines without rows get no
 // share.
+inline DmaShare partition_share(std::uint64_t rows, std::uint32_t engines, std::uint32_t engine) {
+  const std::uint64_t each = (rows + engines - 1) / engines;
+  const std::uint64_t first = each * engine < rows ? each * engine : rows;
+  const std::uint64_t last = first + each < rows ? first + each : rows;
+  return {engine, first, last - first};
+}
+// The shares that have rows.
 std::vector<DmaShare> partition_shares(std::uint64_t rows, std::uint32_t engines);
 
 // Descriptors of one ring for one share: each row split into pieces of at most 64 KiB, row after row. `first` and

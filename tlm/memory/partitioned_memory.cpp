@@ -37,6 +37,9 @@ std::array<std::uint64_t, 2> partition_mask(std::uint32_t start, std::uint32_t c
   return mask;
 }
 
+// Elements per partition of one tile, repeated ones (step 0) included: a whole partition of bytes (assumed).
+constexpr std::uint32_t kMaxTileElements = 1 << 18;
+
 // Calls `visit(word)` for the 4-byte word of every element of the tile.
 template <class Visit>
 void for_each_word(const TensorAccess& access, std::uint32_t offset_bytes, Visit visit) {
@@ -103,6 +106,7 @@ tlm::tlm_sync_enum PartitionedMemory::nb_transport_fw(int binding, tlm::tlm_gene
     delay = sc_core::SC_ZERO_TIME;
     return tlm::TLM_COMPLETED;
   }
+  payload.acquire();
   waiting_.push_back({binding, &payload, access});
   arbitrate_.notify(sc_core::SC_ZERO_TIME);
   return tlm::TLM_ACCEPTED;
@@ -110,12 +114,11 @@ tlm::tlm_sync_enum PartitionedMemory::nb_transport_fw(int binding, tlm::tlm_gene
 
 void PartitionedMemory::arbitrate() {
   // All requests of this instant are here: the engine's number decides, not the kernel's process order.
-  std::vector<Waiting> granted;
-  granted.swap(waiting_);
-  std::stable_sort(granted.begin(), granted.end(),
+  granting_.swap(waiting_);
+  std::stable_sort(granting_.begin(), granting_.end(),
                    [](const Waiting& a, const Waiting& b) { return a.access->engine < b.access->engine; });
   const Femtoseconds now = now_fs();
-  for (const Waiting& request : granted) {
+  for (const Waiting& request : granting_) {
     Port& port = ports_[static_cast<std::size_t>(port_of_engine_[static_cast<std::size_t>(request.access->engine)])];
     const Femtoseconds grant = std::max(now, port.free_at);
     if (grant > now) ++stats_.port_conflicts;
@@ -124,7 +127,9 @@ void PartitionedMemory::arbitrate() {
     tlm::tlm_phase phase = tlm::BEGIN_RESP;
     sc_core::sc_time delay = to_sc_time(grant - now);
     engine_target[request.binding]->nb_transport_bw(*request.payload, phase, delay);
+    request.payload->release();
   }
+  granting_.clear();
 }
 
 void PartitionedMemory::engine_b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -167,6 +172,11 @@ bool PartitionedMemory::check_tile(TileAccess& access, const TileAccess::Tile& t
     return refuse(tlm::TLM_BURST_ERROR_RESPONSE,
                   fmt::format("{} tile of {} partitions starts at partition {}; allowed: {}", memory, a.partitions,
                               a.start_partition, allowed));
+  }
+  if (a.free_size() > kMaxTileElements) {
+    return refuse(tlm::TLM_BURST_ERROR_RESPONSE,
+                  fmt::format("{} tile of {} elements per partition; at most {} are possible", memory, a.free_size(),
+                              kMaxTileElements));
   }
   const Extent reach = extent(a);
   const std::int64_t low = std::int64_t{tile.offset_bytes} + reach.low;
@@ -222,6 +232,18 @@ void PartitionedMemory::mark_written(const TileAccess& access) {
   }
 }
 
+void PartitionedMemory::forget_matmuls(std::uint64_t address, std::uint64_t rows, std::uint64_t row_bytes,
+                                       std::uint64_t stride) {
+  if (space_ != MemorySpace::Psum) return;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::uint64_t partition = (address + row * stride) / address_stride_;
+    const std::uint64_t offset = (address + row * stride) % address_stride_;
+    for (std::uint64_t word = offset / 4; word <= (offset + row_bytes - 1) / 4; ++word) {
+      matmul_written_[word][partition / 64] &= ~(std::uint64_t{1} << (partition % 64));
+    }
+  }
+}
+
 bool PartitionedMemory::get_direct_mem_ptr(int, tlm::tlm_generic_payload&, tlm::tlm_dmi& dmi) {
   dmi.init();
   if (!data_) return false;
@@ -258,6 +280,13 @@ void PartitionedMemory::dma_b_transport(tlm::tlm_generic_payload& payload, sc_co
   const std::uint64_t row_bytes = rows > 1 ? burst->row_bytes : payload.get_data_length();
   const std::uint64_t stride = rows > 1 ? burst->row_stride : 0;
   const bool with_data = timing_only == nullptr || !timing_only->set;
+  if (payload.get_streaming_width() < payload.get_data_length()) {
+    return payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+  }
+  const SignedWide end = static_cast<SignedWide>(address_stride_) * config_.partitions;
+  const SignedWide last = static_cast<SignedWide>(payload.get_address()) +
+                          SignedWide{static_cast<std::int64_t>(stride)} * static_cast<SignedWide>(rows - 1);
+  if (last < 0 || last >= end) return payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
   for (std::uint64_t row = 0; row < rows; ++row) {
     if (!move_row(payload.get_address() + row * stride, payload.get_data_ptr() + (with_data ? row * row_bytes : 0),
                   row_bytes, payload.is_write(), with_data)) {
@@ -265,6 +294,7 @@ void PartitionedMemory::dma_b_transport(tlm::tlm_generic_payload& payload, sc_co
     }
   }
   if (payload.is_write()) {
+    forget_matmuls(payload.get_address(), rows, row_bytes, stride);
     stats_.dma_written_bytes += rows * row_bytes;
     wave_dma_written_ = stats_.dma_written_bytes;
   } else {

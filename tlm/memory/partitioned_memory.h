@@ -70,6 +70,7 @@ class PartitionedMemory : public sc_core::sc_module {
   bool check(TileAccess& access, tlm::tlm_generic_payload& payload);
   bool check_tile(TileAccess& access, const TileAccess::Tile& tile, tlm::tlm_generic_payload& payload);
   void mark_written(const TileAccess& access);
+  void forget_matmuls(std::uint64_t address, std::uint64_t rows, std::uint64_t row_bytes, std::uint64_t stride);
   // Copies one row between the memory and `data`; false if it leaves the memory.
   bool move_row(std::uint64_t address, std::uint8_t* data, std::uint64_t bytes, bool write, bool with_data);
 
@@ -83,6 +84,7 @@ class PartitionedMemory : public sc_core::sc_module {
   std::vector<int> port_of_engine_;  // index into ports_, -1: a port of its own
   std::vector<Port> ports_;
   std::vector<Waiting> waiting_;
+  std::vector<Waiting> granting_;  // of the instant being arbitrated
   sc_core::sc_event arbitrate_;
   // PSUM: per 4-byte word of a partition, the partitions on which a matmul wrote it last (bit per partition).
   std::vector<std::array<std::uint64_t, 2>> matmul_written_;

@@ -15,12 +15,18 @@ EngineConfiguration in_core(EngineConfiguration engine, const NeuronCoreConfig& 
   return engine;
 }
 
+TensorEngineConfig tensor_engine_in(const NeuronCoreConfig& core) {
+  TensorEngineConfig engine = in_core(core.tensor_engine, core);
+  engine.takes_e4m3fn = core.generation == Generation::NeuronCoreV4;
+  return engine;
+}
+
 }  // namespace
 
 NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreConfig& config, std::uint32_t chip_core,
                        std::uint32_t first_initiator, bool keep_data)
     : sc_module(name),
-      tensor_engine("tensor_engine", in_core(config.tensor_engine, config)),
+      tensor_engine("tensor_engine", tensor_engine_in(config)),
       vector_engine("vector_engine", in_core(config.vector_engine, config)),
       scalar_engine("scalar_engine", EngineId::Scalar, config.scalar_engine),
       gpsimd_engine("gpsimd_engine", EngineId::GpSimd, config.gpsimd_engine),
@@ -82,13 +88,14 @@ unsigned int NeuronCore::transport_dbg(tlm::tlm_generic_payload& payload) {
 
 void NeuronCore::program_b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t address = payload.get_address();
-  const std::uint64_t engine = address >> 32;
+  const std::uint64_t engine = address >> kProgramBits;
   if (address == kStart && payload.is_write() && payload.get_data_length() == 4) {
+    if (!finished()) return payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
     for (Engine* e : engines_) e->start();
     return payload.set_response_status(tlm::TLM_OK_RESPONSE);
   }
   if (engine >= kEngines) return payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  payload.set_address(address & 0xFFFF'FFFF);
+  payload.set_address(address & ((std::uint64_t{1} << kProgramBits) - 1));
   program_initiators_[engine]->b_transport(payload, delay);
   payload.set_address(address);
 }

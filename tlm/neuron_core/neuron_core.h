@@ -28,9 +28,11 @@ class NeuronCore : public sc_core::sc_module {
   // The core's window of the chip's address map (address_map.h, relative to core_base): SBUF, PSUM, semaphores. LT and
   // debug; StridedBurst supported.
   tlm_utils::simple_target_socket<NeuronCore> target{"target"};
-  // Programs: instruction i of engine e at (e << 32) + i * 256; a 4-byte write at kStart starts all engines.
+  // Programs: instruction i of engine e at (e << 40) + i * 256; a 4-byte write at (5 << 40) starts all engines
+  // (TLM_COMMAND_ERROR_RESPONSE while one runs).
   tlm_utils::simple_target_socket<NeuronCore> instr_target{"instr_target"};
-  static constexpr std::uint64_t kStart = std::uint64_t{kEngines} << 32;
+  static constexpr unsigned kProgramBits = 40;
+  static constexpr std::uint64_t kStart = std::uint64_t{kEngines} << kProgramBits;
 
   // `chip_core` is the core's index within its chip; `first_initiator` numbers its first DMA engine within the chip.
   // REQUIRES: validate(config) is empty.

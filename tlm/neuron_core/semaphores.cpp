@@ -22,10 +22,6 @@ Semaphores::Semaphores(const sc_core::sc_module_name& name) : sc_module(name) {
   target.register_b_transport(this, &Semaphores::b_transport);
   target.register_transport_dbg(this, &Semaphores::transport_dbg);
   waits.bind(*this);
-  SC_HAS_PROCESS(Semaphores);
-  SC_METHOD(apply);
-  sensitive << apply_;
-  dont_initialize();
 }
 
 void Semaphores::attach(const Instruments& instruments) {
@@ -54,7 +50,7 @@ void Semaphores::notify_when(const SemaphoreWait& wait, SemaphoreWaiter& waiter)
 
 void Semaphores::update(const SemaphoreUpdate& update, std::uint32_t source, Cause cause) {
   pending_.push_back({update, source, cause});
-  apply_.notify(sc_core::SC_ZERO_TIME);
+  applier_.request();
 }
 
 void Semaphores::apply() {

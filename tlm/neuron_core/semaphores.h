@@ -52,11 +52,22 @@ class Semaphores : public sc_core::sc_module, public SemaphoreIf {
   unsigned int transport_dbg(tlm::tlm_generic_payload& payload);
   void apply();
 
+  // Applies in the kernel's update phase: within one delta cycle, nobody sees some of its updates and others not.
+  class Applier : public sc_core::sc_prim_channel {
+   public:
+    explicit Applier(Semaphores& semaphores) : semaphores_(semaphores) {}
+    void request() { request_update(); }
+
+   private:
+    void update() override { semaphores_.apply(); }
+    Semaphores& semaphores_;
+  };
+
   std::array<std::uint32_t, kSemaphores> values_{};
   std::vector<Pending> pending_;
   std::vector<Pending> applying_;
   std::array<std::vector<Waiting>, kSemaphores> waiting_;
-  sc_core::sc_event apply_;
+  Applier applier_{*this};
   std::array<WaveSignal, kSemaphores> wave_;
 };
 

@@ -17,6 +17,7 @@ struct TensorEngineConfig {
   std::uint32_t load_stationary_cycles = 128;  // weight load, behind the running matmul
   std::uint32_t issue_cycles = 1;              // sequencer's own instructions
   bool flush_denormals = false;                // set by the core
+  bool takes_e4m3fn = false;                   // set by the core: NeuronCore-v4; SDK error NCC_EVRF051 on the others
 };
 
 std::vector<std::string> validate(const TensorEngineConfig& config);

@@ -16,8 +16,10 @@ constexpr std::size_t kDst = 0;
 constexpr std::size_t kMoving = 2;      // nc_matmul: dst, stationary (as loaded), moving
 constexpr std::size_t kLoadSource = 0;  // load_stationary: stationary
 
-bool is_matmul_operand(Format format) {
+bool is_matmul_operand(const TensorEngineConfig& config, Format format) {
   switch (format) {
+    case Format::E4M3FN:
+      return config.takes_e4m3fn;
     case Format::Int16:
     case Format::Uint16:
     case Format::Int32:
@@ -54,6 +56,10 @@ bool TensorEngine::executes(Opcode opcode) const {
 
 Engine::Response TensorEngine::check(const Instruction& instruction) const {
   const auto refuse = [](std::string message) { return Response{tlm::TLM_BURST_ERROR_RESPONSE, std::move(message)}; };
+  if ((instruction.flags & ~(kFlagAccumulate | kFlagStationaryOneZero | kFlagMovingOneZero)) != 0) {
+    return {tlm::TLM_COMMAND_ERROR_RESPONSE,
+            "transposes and rounding modes of the tensor engine are defined but not executed"};
+  }
   if (instruction.opcode == Opcode::LoadStationary) {
     const TensorAccess& stationary = instruction.operand[kLoadSource];
     if (stationary.space != MemorySpace::Sbuf) return refuse("the tensor engine reads SBUF only");
@@ -65,13 +71,16 @@ Engine::Response TensorEngine::check(const Instruction& instruction) const {
       return refuse(
           fmt::format("stationary tile with M = {}; the array has {} columns", stationary.free_size(), config_.cols));
     }
-    if (!is_matmul_operand(stationary.format)) {
+    if (!is_matmul_operand(config_, stationary.format)) {
       return refuse(fmt::format("the array does not multiply {}", spec(stationary.format).name));
     }
     return {};
   }
   const TensorAccess& dst = instruction.operand[kDst];
   const TensorAccess& moving = instruction.operand[kMoving];
+  if ((instruction.flags & kFlagTransposeMode) != 0) {
+    return {tlm::TLM_COMMAND_ERROR_RESPONSE, "nc_matmul with is_transpose is defined but not executed"};
+  }
   if (!weights_.loaded) return refuse("nc_matmul before any load_stationary");
   if (moving.space != MemorySpace::Sbuf) return refuse("the tensor engine reads SBUF only");
   if (dst.space != MemorySpace::Psum) return refuse("the tensor engine writes PSUM only");
@@ -88,7 +97,7 @@ Engine::Response TensorEngine::check(const Instruction& instruction) const {
   if (moving.free_size() > config_.max_moving) {
     return refuse(fmt::format("moving tile with N = {}; at most {}", moving.free_size(), config_.max_moving));
   }
-  if (!is_matmul_operand(moving.format))
+  if (!is_matmul_operand(config_, moving.format))
     return refuse(fmt::format("the array does not multiply {}", spec(moving.format).name));
   if ((moving.format == Format::Fp32) != (weights_.format == Format::Fp32)) {
     return refuse("fp32 multiplies fp32 only");
@@ -160,7 +169,6 @@ Engine::Started TensorEngine::begin_matmul(const Instruction& instruction) {
 
   ++stats_.matmuls;
   stats_.macs += std::uint64_t{weights_.k} * weights_.m * n;
-  stats_.stream_cycles += cost.stream;
   wave_matmuls_ = stats_.matmuls;
   if (sbuf_.base != nullptr) multiply(instruction);
 

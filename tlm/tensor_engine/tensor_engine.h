@@ -30,8 +30,7 @@ class TensorEngine : public Engine {
 
   struct Stats {
     std::uint64_t matmuls = 0;
-    std::uint64_t macs = 0;           // multiply-adds of the modelled program
-    std::uint64_t stream_cycles = 0;  // moving columns entered
+    std::uint64_t macs = 0;  // multiply-adds of the modelled program
   };
 
   // REQUIRES: validate(config) is empty.

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "tlm/isa/opcode_table.h"
 #include "tlm/numerics/matmul.h"
@@ -43,6 +43,9 @@ Engine::Response VectorEngine::check(const Instruction& instruction) const {
     if (spec(operand.format).storage_bits < 8) {
       return refuse(fmt::format("the vector engine does not read or write {}", spec(operand.format).name));
     }
+  }
+  if ((instruction.flags & ~(kFlagStochastic | kFlagSaturate)) != 0) {
+    return {tlm::TLM_COMMAND_ERROR_RESPONSE, "reversed and negated operands are defined but not executed"};
   }
   if (instruction.opcode == Opcode::TensorTensor && instruction.alu_op[0] != AluOp::Add) {
     return {tlm::TLM_COMMAND_ERROR_RESPONSE, fmt::format("tensor_tensor with op {} is defined but not executed; add is",
@@ -105,7 +108,11 @@ void VectorEngine::compute(const Instruction& instruction) {
   row_b_.resize(n);
   bool plain = instruction.opcode == Opcode::TensorTensor && !mode.saturate && !mode.flush_denormals;
   for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
-    plain = plain && instruction.operand[i].format == Format::Fp32 && instruction.operand[i].contiguous();
+    const TensorAccess& operand = instruction.operand[i];
+    const std::int64_t apart = std::int64_t{offset_of(operand)} - std::int64_t{dst_offset};
+    const bool overlaps =
+        operand.space == dst.space && apart != 0 && std::abs(apart) < static_cast<std::int64_t>(n * sizeof(float));
+    plain = plain && operand.format == Format::Fp32 && operand.contiguous() && !overlaps;
   }
   const auto words = [&](const TensorAccess& access, std::uint32_t p) {
     return reinterpret_cast<float*>(store(access).partition(access.start_partition + p) + offset_of(access));

@@ -16,11 +16,13 @@ constexpr std::uint64_t kC = std::uint64_t{1} << 33;
 
 struct Traffic {
   std::uint64_t transfers = 0;
-  std::uint64_t rows = 0;      // descriptors: no row is longer than 64 KiB
+  std::uint64_t rows = 0;  // descriptors: no row is longer than 64 KiB
   std::uint64_t bytes = 0;
 };
 
-bool operator==(const Traffic& x, const Traffic& y) { return x.transfers == y.transfers && x.rows == y.rows && x.bytes == y.bytes; }
+bool operator==(const Traffic& x, const Traffic& y) {
+  return x.transfers == y.transfers && x.rows == y.rows && x.bytes == y.bytes;
+}
 std::ostream& operator<<(std::ostream& out, const Traffic& t) {
   return out << t.transfers << " transfers, " << t.rows << " rows, " << t.bytes << " bytes";
 }
@@ -62,12 +64,15 @@ std::uint64_t up(std::uint64_t x, std::uint64_t y) { return (x + y - 1) / y; }
 Program record(const GemmShape& s, const GemmOptions& options, const nki::Target& target) {
   const std::uint64_t e = storage_bytes(options.type, 1);
   const std::uint64_t o = storage_bytes(options.out_type, 1);
-  return record_gemm(target, s, options, {{0, s.k, s.m, options.type, s.m * e}, {kB, s.k, s.n, options.type, s.n * e},
-                                          {kC, s.m, s.n, options.out_type, s.n * o}});
+  return record_gemm(target, s, options,
+                     {{0, s.k, s.m, options.type, s.m * e},
+                      {kB, s.k, s.n, options.type, s.n * e},
+                      {kC, s.m, s.n, options.out_type, s.n * o}});
 }
 
-const std::vector<GemmShape> kShapes = {{128, 128, 512},    {256, 256, 1024}, {1024, 512, 2048}, {640, 384, 1536}, {1, 1, 1},
-                                        {129, 257, 513},    {1, 8193, 1},     {130, 5, 2000},    {2304, 1280, 1100}};
+const std::vector<GemmShape> kShapes = {{128, 128, 512},  {256, 256, 1024}, {1024, 512, 2048},
+                                        {640, 384, 1536}, {1, 1, 1},        {129, 257, 513},
+                                        {1, 8193, 1},     {130, 5, 2000},   {2304, 1280, 1100}};
 const nki::Target kTrn1{0, 192 << 10, 16 << 10, 8};
 
 class Tilings : public testing::TestWithParam<Format> {};
@@ -82,14 +87,14 @@ TEST_P(Tilings, MoveTheBytesOfTheirClosedForms) {
     const std::string name = std::to_string(s.m) + " x " + std::to_string(s.k) + " x " + std::to_string(s.n);
     const std::uint64_t a = s.k * s.m * e, b = s.k * s.n * e, c = s.m * s.n * e;
 
-    options.tiling = GemmTiling::Basic;   // both tiles in the innermost loop: m * n * k pairs
+    options.tiling = GemmTiling::Basic;  // both tiles in the innermost loop: m * n * k pairs
     Counted basic = count(record(s, options, kTrn1));
     EXPECT_EQ(basic.a, (Traffic{m * n * k, m * n * s.k, a * n})) << name;
     EXPECT_EQ(basic.b, (Traffic{m * n * k, m * n * s.k, b * m})) << name;
     EXPECT_EQ(basic.c, (Traffic{m * n, s.m * n, c})) << name;
     EXPECT_EQ(basic.copies, m * n) << name;
 
-    options.tiling = GemmTiling::Hoist;   // A once, B once per M tile
+    options.tiling = GemmTiling::Hoist;  // A once, B once per M tile
     Counted hoist = count(record(s, options, kTrn1));
     EXPECT_EQ(hoist.a, (Traffic{m * k, m * s.k, a})) << name;
     EXPECT_EQ(hoist.b, (Traffic{m * n * k, m * n * s.k, b * m})) << name;
@@ -97,8 +102,10 @@ TEST_P(Tilings, MoveTheBytesOfTheirClosedForms) {
 
     // A and B columns of 2 x 2 tiles must fit SBUF at once; FP32 with 65 K tiles does not.
     options.tiling = GemmTiling::BlockFree;
-    const std::uint64_t columns = k * (std::min<std::uint64_t>(m, 2) * std::min<std::uint64_t>(s.m, 128) +
-                                       std::min<std::uint64_t>(n, 2) * std::min<std::uint64_t>(s.n, 512)) * e;
+    const std::uint64_t columns = k *
+                                  (std::min<std::uint64_t>(m, 2) * std::min<std::uint64_t>(s.m, 128) +
+                                   std::min<std::uint64_t>(n, 2) * std::min<std::uint64_t>(s.n, 512)) *
+                                  e;
     if (columns < (150 << 10)) {
       Counted block = count(record(s, options, kTrn1));
       EXPECT_EQ(block.a, (Traffic{m * k, m * s.k, a})) << name;

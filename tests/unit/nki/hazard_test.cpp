@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof by order that the builder's semaphores are complete: for random kernels and for gemm, every two accesses to the same
-// bytes of which one writes are ordered by the recorded program alone, whatever the speeds; nothing waits twice; nothing
-// waits for what can never come.
+// Proof by order that the builder's semaphores are complete: for random kernels and for gemm, every two accesses to the
+// same bytes of which one writes are ordered by the recorded program alone, whatever the speeds; nothing waits twice;
+// nothing waits for what can never come.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -22,13 +22,13 @@ constexpr std::size_t kLoadUnit = kEngines;
 
 struct Node {
   std::size_t engine = 0;
-  std::size_t index = 0;           // in the engine's code
-  std::size_t unit = 0;            // of a data-path instruction
+  std::size_t index = 0;  // in the engine's code
+  std::size_t unit = 0;   // of a data-path instruction
   bool dma = false;
   bool control = false;
-  std::size_t work = 0;            // number among all that touches memory
+  std::size_t work = 0;  // number among all that touches memory
   bool started = false;
-  std::vector<bool> known;         // work that is complete whenever this starts
+  std::vector<bool> known;  // work that is complete whenever this starts
 };
 
 struct Conflict {
@@ -120,12 +120,13 @@ class Order {
       // One transfer at a time: the next one starts only after the last is complete.
       if (node.dma && k > 0) {
         const auto [pe, pi] = found->second[k - 1];
-        EXPECT_TRUE(node.known[nodes_[pe][pi].work]) << "semaphore " << int{wait.semaphore} << " is shared by two transfers";
+        EXPECT_TRUE(node.known[nodes_[pe][pi].work])
+            << "semaphore " << int{wait.semaphore} << " is shared by two transfers";
       }
       for (std::size_t w = 0; w < works_; ++w) known[w] = known[w] || node.known[w];
       known[node.work] = true;
       if (node.dma) continue;
-      for (const Node& earlier : nodes_[e]) {   // its unit completes in order
+      for (const Node& earlier : nodes_[e]) {  // its unit completes in order
         if (earlier.index >= i) break;
         if (!earlier.control && !earlier.dma && earlier.unit == node.unit) known[earlier.work] = true;
       }
@@ -204,7 +205,8 @@ std::size_t expect_ordered(const RandomKernel& kernel) {
     const std::size_t w = work[e][next[e]++];
     for (std::size_t t = first; t < call.touches.size(); ++t) add(call.touches[t], w);
   }
-  for (std::size_t e = 0; e < kEngines; ++e) EXPECT_EQ(next[e], work[e].size()) << "the calls do not explain engine " << e;
+  for (std::size_t e = 0; e < kEngines; ++e)
+    EXPECT_EQ(next[e], work[e].size()) << "the calls do not explain engine " << e;
   return conflicts;
 }
 

@@ -23,10 +23,12 @@ std::vector<SemaphoreWait> waits(const Program& program, EngineId engine) {
   return found;
 }
 
-// The instruction of `engine` whose update moves `semaphore`, counted from 1 among those that do; null if there is none.
+// The instruction of `engine` whose update moves `semaphore`, counted from 1 among those that do; null if there is
+// none.
 const Instruction* updater(const Program& program, EngineId engine, std::uint8_t semaphore, std::uint32_t rank) {
   for (const Instruction& instruction : program[engine]) {
-    if (instruction.update.op == UpdateOp::Increment && instruction.update.semaphore == semaphore && --rank == 0) return &instruction;
+    if (instruction.update.op == UpdateOp::Increment && instruction.update.semaphore == semaphore && --rank == 0)
+      return &instruction;
   }
   return nullptr;
 }
@@ -48,7 +50,7 @@ TEST_F(KernelTest, AReadOfLoadedDataWaitsOnceForThe16OfItsTransfer) {
   kernel.dma_copy(a, view, EngineId::Sync, 0);
   const Tile b = sbuf(two);
   kernel.tensor_copy(b, a);
-  kernel.tensor_copy(b, a);   // known by now
+  kernel.tensor_copy(b, a);  // known by now
   const Program program = kernel.finish();
   ASSERT_EQ(program[EngineId::Sync].size(), 1u);
   ASSERT_EQ(program[EngineId::Vector].size(), 2u);
@@ -112,7 +114,7 @@ TEST_F(KernelTest, AWriteAfterAReadWaitsForTheReader) {
 TEST_F(KernelTest, AWriteAfterAWriteOfAnotherEngineWaits) {
   const Tile a = sbuf(one);
   kernel.dma_copy(a, view, EngineId::Sync, 0);
-  kernel.memset(a, 0.0F);   // over the transfer
+  kernel.memset(a, 0.0F);  // over the transfer
   kernel.dma_copy(a, view, EngineId::GpSimd, 3);
   const Program program = kernel.finish();
   ASSERT_EQ(waits(program, EngineId::Vector).size(), 1u);
@@ -128,7 +130,7 @@ TEST_F(KernelTest, TwoTransfersIntoOneBufferFollowEachOther) {
   const Tile a = sbuf(one);
   kernel.dma_copy(a, view, EngineId::Sync, 0);
   const Tile b = sbuf(one);
-  kernel.dma_copy(b, view, EngineId::Sync, 5);   // another queue: nothing else would order them
+  kernel.dma_copy(b, view, EngineId::Sync, 5);  // another queue: nothing else would order them
   const Program program = kernel.finish();
   const std::vector<SemaphoreWait> found = waits(program, EngineId::Sync);
   ASSERT_EQ(found.size(), 1u);
@@ -154,8 +156,8 @@ TEST_F(KernelTest, OneEngineNeverWaitsForItself) {
 }
 
 TEST_F(KernelTest, AReadOfDataThatTheSameEngineJustWroteWaitsForItsVisibility) {
-  // Vector results are visible a latency after the engine took its next instruction: the builder must order the two, or the
-  // engine must. It orders them.
+  // Vector results are visible a latency after the engine took its next instruction: the builder must order the two, or
+  // the engine must. It orders them.
   const Tile a = sbuf(one);
   kernel.memset(a, 0.0F);
   kernel.tensor_copy(sbuf(two), a);
@@ -172,10 +174,10 @@ TEST_F(KernelTest, AMatmulWaitsForItsOperandsAndTheCopyForTheMatmul) {
   kernel.dma_copy(b, HbmView{&bf16, 0, 0, 128, 128}, EngineId::Sync, 1);
   const Tile sum = kernel.tile(psum, 128, 128, Format::Fp32);
   kernel.nc_matmul(sum, a, b, false);
-  kernel.nc_matmul(sum, a, b, true);     // weights loaded, operands known, PSUM its own
+  kernel.nc_matmul(sum, a, b, true);  // weights loaded, operands known, PSUM its own
   kernel.tensor_copy(sbuf(one), sum.columns(0, 64));
   const Tile next = kernel.tile(psum, 128, 128, Format::Fp32);
-  kernel.nc_matmul(next, a, b, false);   // the bank is the copy's until it has read it
+  kernel.nc_matmul(next, a, b, false);  // the bank is the copy's until it has read it
   const Program program = kernel.finish();
   const auto& tensor_code = program[EngineId::Tensor];
   ASSERT_EQ(tensor_code.size(), 4u);
@@ -206,14 +208,15 @@ TEST_F(KernelTest, WeightsAreLoadedAgainWhenTheirTileWasOverwritten) {
   kernel.nc_matmul(sum, a, b, false);
   kernel.memset(a, 2.0F);
   kernel.nc_matmul(sum, a, b, false);
-  kernel.nc_matmul(sum, a.columns(0, 64), b, false);   // another slice
+  kernel.nc_matmul(sum, a.columns(0, 64), b, false);  // another slice
   const Program program = kernel.finish();
   std::vector<Opcode> opcodes;
   for (const Instruction& instruction : program[EngineId::Tensor]) {
     if (instruction.opcode != Opcode::SemaphoreWait) opcodes.push_back(instruction.opcode);
   }
-  EXPECT_EQ(opcodes, (std::vector<Opcode>{Opcode::LoadStationary, Opcode::NcMatmul, Opcode::NcMatmul, Opcode::LoadStationary,
-                                          Opcode::NcMatmul, Opcode::LoadStationary, Opcode::NcMatmul}));
+  EXPECT_EQ(opcodes,
+            (std::vector<Opcode>{Opcode::LoadStationary, Opcode::NcMatmul, Opcode::NcMatmul, Opcode::LoadStationary,
+                                 Opcode::NcMatmul, Opcode::LoadStationary, Opcode::NcMatmul}));
 }
 
 TEST_F(KernelTest, ASemaphoreOfTransfersCarriesOneAtATime) {
@@ -302,7 +305,7 @@ TEST(KernelCapacity, ColumnsStayInsideTheirTile) {
   EXPECT_EQ(tile.columns(10, 90).cols, 90u);
   EXPECT_THROW(tile.columns(10, 91), KernelError);
   EXPECT_THROW(tile.columns(101, 0), KernelError);
-  EXPECT_THROW(tile.columns(1, ~std::uint32_t{0}), KernelError);   // the sum wraps
+  EXPECT_THROW(tile.columns(1, ~std::uint32_t{0}), KernelError);  // the sum wraps
 }
 
 TEST(KernelCapacity, TransfersMustHaveTheShapeOfTheirTileAndLieInsideTheTensor) {
