@@ -52,7 +52,10 @@ RunEnd run_simulation(const RunLimits& limits, const std::function<bool()>& fini
     Femtoseconds step = std::max<Femtoseconds>(slice, sc_core::sc_time_to_pending_activity().value());
     if (add_time(now_fs(), step) >= until) {
       // Without events left, time stays at the last one: a limit beyond the end changes nothing.
-      sc_core::sc_start(to_sc_time(until - now_fs()), sc_core::SC_EXIT_ON_STARVATION);
+      const Femtoseconds left = until - now_fs();
+      if (sc_core::sc_time_to_pending_activity().value() <= left) {
+        sc_core::sc_start(to_sc_time(left), sc_core::SC_EXIT_ON_STARVATION);
+      }
       if (limits.fault != nullptr && *limits.fault) return RunEnd::Fault;
       if (!sc_core::sc_pending_activity()) return finished() ? RunEnd::Finished : RunEnd::Deadlock;
       if (now_fs() < until) sc_core::sc_start(to_sc_time(until - now_fs()), sc_core::SC_RUN_TO_TIME);

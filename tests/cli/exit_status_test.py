@@ -38,7 +38,7 @@ class Status(CliTest):
         self.assertIn("196608", first["message"])
         dma = [f for f in result["faults"] if ".dma.engine" in f["engine"]]
         self.assertEqual(len(dma), 16)
-        self.assertTrue(all(f["time_fs"] >= 1_300_000_000 and "outside every memory" in f["message"] for f in dma))
+        self.assertTrue(all(f["time_fs"] >= 1_300_000_000 and "not inside one memory" in f["message"] for f in dma))
         engines = {e["path"]: e for e in report["engines"]}
         self.assertEqual(engines["chip0.nc0.vector_engine"]["faults"], 1)
         self.assertEqual(engines["chip0.nc0.vector_engine"]["instructions"], 3)
@@ -53,7 +53,25 @@ class Status(CliTest):
         report = self.run_report("program", DATA / "fault.s", "--stop-on", "fault", status=1)
         result = report["result"]
         self.assertEqual((result["status"], result["partial"], result["fault_count"]), ("fault", True, 1))
-        self.assertEqual(result["simulated_time_fs"], result["faults"][0]["time_fs"])
+        # One femtosecond on, when the fault's instant is complete.
+        self.assertEqual(result["simulated_time_fs"], result["faults"][0]["time_fs"] + 1)
+
+    def test_stop_on_fault_in_the_middle_of_an_instant_leaves_nothing_behind(self):
+        # The tensor engine faults while the vector engine's request for a shared port is under way.
+        path = self.program(".engine tensor\n  nc_matmul dst=psum[0:128, 0] fp32 <512>, moving=sbuf[0:128, 0] bf16 <512>\n"
+                            ".engine vector\n  memset dst=sbuf[0:128, 0] fp32 <16>, value=0.0\n")
+        result = self.run_report("program", path, "--stop-on", "fault", status=1)["result"]
+        self.assertEqual((result["status"], result["fault_count"]), ("fault", 1))
+
+    def test_a_run_beyond_the_range_of_time_is_3_and_partial(self):
+        for setting in ("tensor_engine.clock=1 Hz", "dma.bandwidth=1 B/s", "hbm.bandwidth=1 B/s"):
+            result = self.run_report("gemm", "--data", "none", "--set", setting, status=3)["result"]
+            self.assertEqual((result["status"], result["partial"], result["utilization"]), ("range", True, 0))
+            self.assertEqual(result["simulated_time_fs"], 2 * 3600 * 10**15)
+
+    def test_a_program_whose_times_depend_on_data_needs_data(self):
+        path = self.program(".engine sync\n  dma_copy dst=0xfffc2701400 <1:4>, src=hbm(0, 0) <1:4>, bytes=4, queue=0\n")
+        self.bad("run", TRN1, "program", path, "--data", "none", says=["--data full", str(path)])
 
     def test_a_deadlock_is_1_and_says_who_waits(self):
         result = self.run_report("program", DATA / "deadlock.s", status=1)["result"]

@@ -15,6 +15,7 @@ struct DmaRequest {
   Format dst_format = Format::Uint8;
   Format src_format = Format::Uint8;
   std::uint8_t queue = 0;
+  bool saturate = false;   // a conversion's overflow gives the largest finite value
   SemaphoreUpdate update;  // made by each of the DMA engines when its share is complete
   EngineId trigger = EngineId::Sync;
   std::uint64_t instruction = 0;  // index in the trigger's program, for reports

@@ -91,16 +91,15 @@ void Engine::load(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
     return payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
   }
   const std::uint64_t first = payload.get_address() / kInstructionBytes;
-  if (first == 0) program_.clear();  // a new program
   const std::uint64_t count = length / kInstructionBytes;
   if (first > program_.size()) return payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  if (program_.size() < first + count) program_.resize(first + count);
+  program_.resize(first);  // what was loaded behind it belongs to another program
   for (std::uint64_t i = 0; i < count; ++i) {
     EncodedInstruction bytes;
     std::memcpy(bytes.data(), payload.get_data_ptr() + i * kInstructionBytes, kInstructionBytes);
     DecodeResult result = decode_instruction(bytes);
     if (!result.instruction) return payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-    program_[first + i] = std::move(*result.instruction);
+    program_.push_back(*result.instruction);
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
@@ -235,7 +234,8 @@ void Engine::run(Femtoseconds now) {
     if (unit.earliest > now) return wait_until(unit.earliest, unit.cause);
 
     const Started started = begin(instruction);
-    if (started.end != 0 || attribution_.cursor() <= now) {  // work in the background does not hide what the unit computes
+    if (started.end != 0 ||
+        attribution_.cursor() <= now) {  // work in the background does not hide what the unit computes
       wave_opcode_ = opcode_info(instruction.opcode).name;
       wave_instruction_ = pc_;
     }
@@ -334,6 +334,10 @@ bool Engine::execute_control(const Instruction& instruction, Femtoseconds now) {
       break;
     }
     case Opcode::DmaCopy:
+      if ((instruction.flags & kFlagStochastic) != 0) {
+        fault(instruction, {tlm::TLM_COMMAND_ERROR_RESPONSE, "the DMA rounds to nearest even only"}, now);
+        return true;
+      }
       if (instruction.update.op != UpdateOp::None && instruction.update.timing == UpdateTiming::Read) {
         fault(instruction, {tlm::TLM_COMMAND_ERROR_RESPONSE, "a transfer updates its semaphore at completion only"},
               now);
@@ -367,9 +371,16 @@ void Engine::retire_control(std::uint64_t next_pc, Femtoseconds now) {
 }
 
 bool Engine::trigger_dma(const Instruction& instruction, Femtoseconds now) {
-  dma_request_ = {instruction.dma_dst,        instruction.dma_src,        instruction.dma_bytes,
-                  instruction.dma_dst_format, instruction.dma_src_format, instruction.dma_queue,
-                  instruction.update,         engine_config_.id,          pc_};
+  dma_request_.dst = instruction.dma_dst;
+  dma_request_.src = instruction.dma_src;
+  dma_request_.bytes = instruction.dma_bytes;
+  dma_request_.dst_format = instruction.dma_dst_format;
+  dma_request_.src_format = instruction.dma_src_format;
+  dma_request_.queue = instruction.dma_queue;
+  dma_request_.saturate = (instruction.flags & kFlagSaturate) != 0;
+  dma_request_.update = instruction.update;
+  dma_request_.trigger = engine_config_.id;
+  dma_request_.instruction = pc_;
   PooledPayload& payload = pool_.acquire();
   payload.set_command(tlm::TLM_WRITE_COMMAND);
   payload.set_address(0);

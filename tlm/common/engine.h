@@ -38,7 +38,7 @@ struct EngineConfig {
 
 class Engine : public sc_core::sc_module, private SemaphoreWaiter {
  public:
-  // Program memory: a write of whole 256-byte instructions at index * 256; one at 0 begins a new program. Answers
+  // Program memory: a write of whole 256-byte instructions at index * 256, which ends the program there. Answers
   // TLM_BURST_ERROR_RESPONSE to a length that is no multiple, TLM_GENERIC_ERROR_RESPONSE to bytes that are no
   // instruction.
   tlm_utils::simple_target_socket<Engine> instr_target{"instr_target"};

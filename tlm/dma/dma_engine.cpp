@@ -324,7 +324,9 @@ void DmaEngine::convert(Packet& packet) const {
   decode_row(request.src_format, packet.data.data(), values.data(), elements);
   const std::size_t bytes = packet.rows * dst_bytes(request);
   if (packet.data.size() < bytes) packet.data.resize(bytes);
-  encode_row(request.dst_format, values.data(), packet.data.data(), elements);
+  ConversionMode mode;
+  mode.saturate = request.saturate;
+  encode_row(request.dst_format, values.data(), packet.data.data(), elements, mode);
 }
 
 bool DmaEngine::retire_written(Femtoseconds now) {
