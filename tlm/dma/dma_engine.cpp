@@ -14,6 +14,8 @@
 namespace azulejo {
 namespace {
 
+constexpr Femtoseconds kOutstanding = ~Femtoseconds{0};  // the time of a response that has not come
+
 std::uint64_t descriptors_of(std::uint64_t row_bytes, std::uint64_t rows) {
   return rows * ((row_bytes + kDmaMaxDescriptorBytes - 1) / kDmaMaxDescriptorBytes);
 }
@@ -110,7 +112,7 @@ void DmaEngine::step() {
     }
   }
 
-  Femtoseconds next = kNever;
+  Femtoseconds next = kOutstanding;
   if (serving_ != nullptr) next = serve_end_;
   if (serving_ == nullptr && !fetched_.empty() && fetched_.front()->ready > now)
     next = std::min(next, fetched_.front()->ready);
@@ -123,7 +125,7 @@ void DmaEngine::step() {
         next = std::min(next, queue.shares.front()->ready);
     }
   }
-  if (next != kNever) wake_.notify(to_sc_time(next - now));
+  if (next != kOutstanding) wake_.notify(to_sc_time(next - now));
 }
 
 bool DmaEngine::form_packet(Femtoseconds now) {
@@ -159,8 +161,8 @@ bool DmaEngine::form_packet(Femtoseconds now) {
     packet->first_row = share->next_row;
     packet->rows = rows;
     packet->formed = now;
-    packet->ready = kNever;
-    packet->done = kNever;
+    packet->ready = kOutstanding;
+    packet->done = kOutstanding;
     packet->refused = false;
     share->next_row += rows;
     ++share->packets_left;
