@@ -27,6 +27,8 @@ Dma::Dma(const sc_core::sc_module_name& name, const DmaConfig& config, std::uint
 }
 
 void Dma::attach(const Instruments& instruments) {
+  trace_ = instruments.trace;
+  track_ = trace_->track(name(), "counter");
   wave_transfers_ = WaveSignal(*instruments.wave, name(), "transfers", 32);
   wave_waiting_ = WaveSignal(*instruments.wave, name(), "waiting_for_ring", 8);
   for (auto& engine : engines_) engine->attach(instruments);
@@ -76,6 +78,8 @@ bool Dma::fits(const DmaRequest& request) const {
 void Dma::enter(const DmaRequest& request) {
   ++stats_.transfers;
   wave_transfers_ = stats_.transfers;
+  pending_ += request.src.rows() * ((request.bytes + kDmaMaxDescriptorBytes - 1) / kDmaMaxDescriptorBytes);
+  show_pending();
   for (std::uint32_t e = 0; e < config_.engines; ++e) {  // without rows: the semaphore increment all the same
     const DmaShare share = partition_share(request.src.rows(), config_.engines, e);
     engines_[e]->push(request, share.first_row, share.rows);
@@ -112,7 +116,13 @@ void Dma::admit() {
   wave_waiting_ = waiting_count_;
 }
 
-void Dma::ring_freed() {
+void Dma::show_pending() {
+  if (trace_->enabled()) trace_->counter(track_, "descriptors pending", now_fs(), static_cast<double>(pending_));
+}
+
+void Dma::ring_freed(std::uint64_t descriptors) {
+  pending_ -= descriptors;
+  show_pending();
   if (waiting_count_ > 0) admit_.notify(sc_core::SC_ZERO_TIME);
 }
 

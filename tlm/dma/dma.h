@@ -60,7 +60,8 @@ class Dma : public sc_core::sc_module, private DmaEngine::Listener {
   bool acceptable(const DmaRequest& request) const;
   bool fits(const DmaRequest& request) const;
   void enter(const DmaRequest& request);
-  void ring_freed() override;
+  void ring_freed(std::uint64_t descriptors) override;
+  void show_pending();
 
   const DmaConfig config_;
   std::vector<std::unique_ptr<DmaEngine>> engines_;
@@ -69,6 +70,9 @@ class Dma : public sc_core::sc_module, private DmaEngine::Listener {
   std::size_t waiting_count_ = 0;
   sc_core::sc_event admit_;
   Stats stats_;
+  std::uint64_t pending_ = 0;  // descriptors in all rings
+  TraceSink* trace_ = &TraceSink::none();
+  TrackId track_ = 0;
   WaveSignal wave_transfers_;
   WaveSignal wave_waiting_;
 };

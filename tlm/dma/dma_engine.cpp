@@ -90,7 +90,7 @@ void DmaEngine::push(const DmaRequest& request, std::uint64_t first_row, std::ui
   const std::uint64_t descriptors = descriptors_of(request.bytes, rows);
   queue.descriptors += descriptors;
   descriptors_pending_ += descriptors;
-  show_pending(now);
+  wave_pending_ = descriptors_pending_;
   wake_.notify(sc_core::SC_ZERO_TIME);
 }
 
@@ -101,7 +101,7 @@ void DmaEngine::step() {
     progress = false;
     while (retire_written(now)) progress = true;
     if (serving_ != nullptr && serve_end_ <= now) {
-      end_service(now);
+      end_service();
       progress = true;
     }
     while (form_packet(now)) progress = true;
@@ -279,14 +279,7 @@ void DmaEngine::begin_service(Femtoseconds now) {
   }
 }
 
-void DmaEngine::show_pending(Femtoseconds now) {
-  wave_pending_ = descriptors_pending_;
-  if (instruments_.trace->enabled()) {
-    instruments_.trace->counter(track_, "descriptors pending", now, static_cast<double>(descriptors_pending_));
-  }
-}
-
-void DmaEngine::end_service(Femtoseconds now) {
+void DmaEngine::end_service() {
   Packet* packet = serving_;
   serving_ = nullptr;
   wave_busy_ = 0;
@@ -294,8 +287,8 @@ void DmaEngine::end_service(Femtoseconds now) {
   const std::uint64_t descriptors = descriptors_of(request.bytes, packet->rows);
   queues_[request.queue].descriptors -= descriptors;
   descriptors_pending_ -= descriptors;
-  show_pending(now);
-  listener_.ring_freed();
+  wave_pending_ = descriptors_pending_;
+  listener_.ring_freed(descriptors);
   if (keep_data_ && request.src_format != request.dst_format) convert(*packet);
   writing_.push_back(packet);
   write(*packet);

@@ -42,7 +42,7 @@ class DmaEngine : public sc_core::sc_module {
   // Told when descriptors left a ring, so that waiting requests may enter.
   class Listener {
    public:
-    virtual void ring_freed() = 0;
+    virtual void ring_freed(std::uint64_t descriptors) = 0;
 
    protected:
     ~Listener() = default;
@@ -107,8 +107,7 @@ class DmaEngine : public sc_core::sc_module {
   bool form_packet(Femtoseconds now);
   void read(Packet& packet);
   void begin_service(Femtoseconds now);
-  void end_service(Femtoseconds now);
-  void show_pending(Femtoseconds now);
+  void end_service();
   Packet* last_packet_of(std::uint32_t queue) const;  // not yet retired; null if there is none
   void write(Packet& packet);
   bool retire_written(Femtoseconds now);
