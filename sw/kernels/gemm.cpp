@@ -55,6 +55,9 @@ class Gemm {
         psum_(kernel_.psum_pool("psum", target.psum_banks)) {}
 
   Program record() {
+    // A load and a matmul per tile product, a wait at most for each; a copy or an addition per tile and K block.
+    const std::size_t products = std::size_t{plan_.m_tiles} * plan_.k_tiles * plan_.n_tiles;
+    kernel_.reserve(EngineId::Tensor, 2 * products + products / 8);
     switch (options_.tiling) {
       case GemmTiling::Basic:
         basic();

@@ -115,6 +115,9 @@ class Kernel {
   void semaphore_increment(EngineId engine, std::uint8_t semaphore);
   void record(EngineId engine, const Instruction& instruction);
 
+  // Room for `instructions` of one engine, so that a long recording does not move what it has.
+  void reserve(EngineId engine, std::size_t instructions) { program_[engine].reserve(instructions); }
+
   // The recorded program; the kernel is empty afterwards.
   Program finish();
 

@@ -13,6 +13,7 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include <array>
+#include <deque>
 #include <queue>
 #include <string>
 #include <systemc>
@@ -150,7 +151,7 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
   void advance(std::uint64_t pc);
 
   const EngineConfig engine_config_;
-  std::vector<Instruction> program_;
+  std::deque<Instruction> program_;  // grows without moving
   std::array<std::uint32_t, kRegisters> registers_{};
   std::uint64_t pc_ = 0;
   State state_ = State::NotStarted;
