@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "tlm/common/check.h"
@@ -40,6 +39,9 @@ std::array<std::uint64_t, 2> partition_mask(std::uint32_t start, std::uint32_t c
 // Elements per partition of one tile, repeated ones (step 0) included: a whole partition of bytes (assumed).
 constexpr std::uint32_t kMaxTileElements = 1 << 18;
 
+// Tiles after which a memory counts as busy: see memory_.
+constexpr std::uint64_t kBusyTileRequests = 4096;
+
 // Calls `visit(word)` for the 4-byte word of every element of the tile.
 template <class Visit>
 void for_each_word(const TensorAccess& access, std::uint32_t offset_bytes, Visit visit) {
@@ -67,8 +69,7 @@ PartitionedMemory::PartitionedMemory(const sc_core::sc_module_name& name, const 
       space_(space),
       address_stride_(address_stride),
       host_stride_(config.partition_size + 64),
-      // calloc: the pages stay unmapped until they are written.
-      data_(keep_data ? static_cast<std::uint8_t*>(std::calloc(config.partitions, host_stride_)) : nullptr, &std::free),
+      memory_(keep_data ? config.partitions * host_stride_ : 0),
       port_of_engine_(kEngines, -1) {
   engine_target.register_nb_transport_fw(this, &PartitionedMemory::nb_transport_fw);
   engine_target.register_b_transport(this, &PartitionedMemory::engine_b_transport);
@@ -100,6 +101,7 @@ tlm::tlm_sync_enum PartitionedMemory::nb_transport_fw(int binding, tlm::tlm_gene
   AZULEJO_CHECK(access != nullptr, "an engine's request carries TileAccess");
   ++stats_.tile_requests;
   wave_requests_ = stats_.tile_requests;
+  if (stats_.tile_requests == kBusyTileRequests) memory_.use_huge_pages();
   if (!check(*access, payload)) return tlm::TLM_COMPLETED;
   if (port_of_engine_[static_cast<std::size_t>(access->engine)] < 0) {
     mark_written(*access);
@@ -246,8 +248,8 @@ void PartitionedMemory::forget_matmuls(std::uint64_t address, std::uint64_t rows
 
 bool PartitionedMemory::get_direct_mem_ptr(int, tlm::tlm_generic_payload&, tlm::tlm_dmi& dmi) {
   dmi.init();
-  if (!data_) return false;
-  dmi.set_dmi_ptr(data_.get());
+  if (memory_.data() == nullptr) return false;
+  dmi.set_dmi_ptr(memory_.data());
   dmi.set_start_address(0);
   dmi.set_end_address(config_.partitions * host_stride_ - 1);
   dmi.allow_read_write();
@@ -259,8 +261,8 @@ bool PartitionedMemory::move_row(std::uint64_t address, std::uint8_t* data, std:
   const std::uint64_t partition = address / address_stride_;
   const std::uint64_t offset = address % address_stride_;
   if (partition >= config_.partitions || offset + bytes > config_.partition_size) return false;
-  if (!with_data || !data_) return true;
-  std::uint8_t* cell = data_.get() + partition * host_stride_ + offset;
+  if (!with_data || memory_.data() == nullptr) return true;
+  std::uint8_t* cell = memory_.data() + partition * host_stride_ + offset;
   if (write) {
     std::memcpy(cell, data, bytes);
   } else {
@@ -306,7 +308,9 @@ void PartitionedMemory::dma_b_transport(tlm::tlm_generic_payload& payload, sc_co
 
 unsigned int PartitionedMemory::dma_debug(tlm::tlm_generic_payload& payload) {
   const auto bytes = payload.get_data_length();
-  if (!data_ || !move_row(payload.get_address(), payload.get_data_ptr(), bytes, payload.is_write(), true)) return 0;
+  if (memory_.data() == nullptr ||
+      !move_row(payload.get_address(), payload.get_data_ptr(), bytes, payload.is_write(), true))
+    return 0;
   return bytes;
 }
 

@@ -11,12 +11,12 @@
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
-#include <memory>
 #include <string>
 #include <systemc>
 #include <tlm>
 #include <vector>
 
+#include "tlm/common/host_memory.h"
 #include "tlm/common/instruments.h"
 #include "tlm/common/payload.h"
 #include "tlm/common/tile_access.h"
@@ -79,8 +79,9 @@ class PartitionedMemory : public sc_core::sc_module {
   const std::uint64_t address_stride_;
   const std::uint64_t host_stride_;  // bytes between partitions on the host: no power of two, so that a
                                      // column of partitions does not fall into one set of its caches
-  const std::unique_ptr<std::uint8_t[], void (*)(void*)>
-      data_;                         // null without data; pages that nobody touches cost nothing
+  // Nothing without data. A tile touches a page per partition, more than the host's TLB holds, so a memory that serves
+  // many tiles moves into huge pages; one that is hardly used costs what it uses.
+  HostMemory memory_;
   std::vector<int> port_of_engine_;  // index into ports_, -1: a port of its own
   std::vector<Port> ports_;
   std::vector<Waiting> waiting_;

@@ -361,6 +361,10 @@ float add_fp32(float a, float b, bool flush_denormals) {
   return canonicalize_nan(flush_subnormal(flush_subnormal(a) + flush_subnormal(b)));
 }
 
+// One body for several instruction sets: the loader picks what the host has.
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
 void add_fp32_row(const float* a, const float* b, float* sums, std::size_t count, bool flush_denormals) {
   if (flush_denormals) {
     for (std::size_t i = 0; i < count; ++i) sums[i] = add_fp32(a[i], b[i], true);
