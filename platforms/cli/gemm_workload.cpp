@@ -25,7 +25,7 @@ using kernels::GemmPlan;
 using kernels::GemmShape;
 using kernels::GemmTensors;
 
-constexpr std::uint64_t kMaxSize = 1ULL << 31;  // of one dimension; a matrix of that width no longer fits any HBM stack
+constexpr std::uint64_t kMaxSize = 1ULL << 31;  // of one dimension, so that tile counts fit 32 bits
 
 // Element types that the workload multiplies, and those it delivers.
 const std::vector<Format> kTypes = {Format::Bf16, Format::Fp16, Format::Fp32, Format::Tf32,

@@ -118,7 +118,7 @@ class Kernel {
   // Room for `instructions` of one engine, so that a long recording does not move what it has.
   void reserve(EngineId engine, std::size_t instructions) { program_[engine].reserve(instructions); }
 
-  // The recorded program; the kernel is empty afterwards.
+  // The recorded program; the kernel records nothing more.
   Program finish();
 
  private:

@@ -37,7 +37,8 @@ std::string human_time(Femtoseconds time);
 std::string human_bytes(std::uint64_t bytes);
 std::string human_rate(double per_second, std::string_view unit);  // human_rate(4.4e10, "FLOP/s") = "44.0 GFLOP/s"
 
-// Limits that every validate() uses; far beyond any hardware, near enough that no product of them overflows.
+// Limits that every validate() uses; far beyond any hardware. Times that they lead to
+// saturate (time.h).
 inline constexpr std::uint64_t kMaxClock = 1'000'000'000'000;          // Hz
 inline constexpr std::uint64_t kMaxBandwidth = 1'000'000'000'000'000;  // bytes/s
 inline constexpr std::uint64_t kMaxCycles = 1'000'000;                 // fixed cost of one instruction

@@ -22,10 +22,11 @@ namespace azulejo {
 
 class Hbm : public sc_core::sc_module {
  public:
-  // Base protocol, four phases; BEGIN_RESP carries the remaining time as its annotated delay. StridedBurst, TimingOnly
-  // and RequestKey are honoured when present. LT, debug transport; no DMI (the store is sparse). Errors:
-  // TLM_ADDRESS_ERROR_RESPONSE beyond the stack, TLM_BURST_ERROR_RESPONSE for zero length or streaming,
-  // TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables.
+  // Base protocol: BEGIN_REQ at the present time (no annotated delay), answered by END_REQ; BEGIN_RESP carries the
+  // remaining time as its annotated delay and must be completed at once (TLM_COMPLETED). StridedBurst, TimingOnly and
+  // RequestKey are honoured when present. LT, debug transport; no DMI (the store is sparse). Errors:
+  // TLM_ADDRESS_ERROR_RESPONSE beyond the stack, TLM_BURST_ERROR_RESPONSE for zero length or a streaming width below
+  // the length, TLM_BYTE_ENABLE_ERROR_RESPONSE for byte enables.
   tlm_utils::simple_target_socket<Hbm> target{"target"};
 
   struct Stats {
