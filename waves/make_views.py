@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the GTKWave views of this directory, one for each platform of VIEWS.
+"""Writes the GTKWave views of this directory, one for each entry of VIEWS.
 
   make_views.py                      all views, here
   make_views.py --directory DIR      all views, there
@@ -13,11 +13,14 @@ import pathlib
 import re
 import sys
 
-# Which cores and HBM stacks of a platform's chip 0 a view shows, from when to when, and which groups are folded up at first.
+# Which cores and HBM stacks of a platform's chip 0 a view shows, from when to when, which groups are folded up at first, and
+# whether the platform's units run in lockstep with their RTL.
 VIEWS = {
     "trn1.2xlarge": {"cores": [0], "stacks": [0], "span": ("0us", "30us"), "folded": []},
     "trn2.3xlarge": {"cores": [0, 1], "stacks": [0], "span": ("0us", "22us"),
                      "folded": ["queues", "semaphores", "DMA engines 2 and 3", "SBUF and PSUM"]},
+    "lockstep": {"cores": [0], "stacks": [], "span": ("0us", "13us"), "lockstep": True,
+                 "folded": ["queues", "DMA", "DMA engines 2 and 3"]},
 }
 # Semaphores of a kernel: one for each engine that others wait for, then a ring of 48 for the transfers that each engine
 # triggers, from 8 on in the order tensor, vector, scalar, gpsimd, sync.
@@ -73,10 +76,18 @@ def core_groups(core):
     ]
 
 
+def lockstep_groups(core, view):
+    if not view.get("lockstep"):
+        return []
+    return [(f"{unit} in lockstep", [(STEPS, RED, 48, f"chip0.nc{core}.{engine}.rtl_cycles", f"{unit} RTL cycles"),
+                                     (DECIMAL, RED, 32, f"chip0.nc{core}.{engine}.lockstep_mismatches", f"{unit} mismatches")])
+            for unit, engine in (("PE array", "tensor_engine"), ("rounding unit", "vector_engine"))]
+
+
 def groups(view):
     """(title, whether folded, signals) of a view."""
     found = [(f"nc{core} {title}", title in view["folded"], signals)
-             for core in view["cores"] for title, signals in core_groups(core)]
+             for core in view["cores"] for title, signals in core_groups(core) + lockstep_groups(core, view)]
     for stack in view["stacks"]:
         found.append((f"HBM stack {stack}", False, [
             (STEPS, GREEN, 48, f"chip0.hbm{stack}.read_bytes", f"hbm{stack} bytes read"),

@@ -68,12 +68,15 @@ cd "$work"
 "$tool" run trn1.2xlarge gemm --m 256 --k 1024 --n 1024 --wave trn1.vcd --trace trn1_gemm.json --quiet
 "$tool" run trn1.2xlarge gemm --m 1024 --k 128 --n 1024 --wave psum.vcd --quiet
 "$tool" run trn2.3xlarge gemm --m 256 --k 1024 --n 1024 --cores 2 --wave trn2.vcd --quiet
+"$tool" run trn1.2xlarge gemm --m 256 --k 256 --n 1024 --pe lockstep --rtl-fault multiply_exponent_off_by_one@pe_3_17 --stop-on never \
+  --wave lockstep.vcd --quiet || [ $? -eq 1 ]   # the fault is found
 "$here/make_views.py" trn1.2xlarge --from 19.5us --to 23.5us --out matmuls.gtkw
 "$here/make_views.py" trn1.2xlarge --from 4us --to 11us --out psum.gtkw
 picture trn1.2xlarge trn1.vcd "$here/trn1.2xlarge.gtkw"
 picture trn1.2xlarge_matmuls trn1.vcd matmuls.gtkw
 picture trn1.2xlarge_psum psum.vcd psum.gtkw
 picture trn2.3xlarge trn2.vcd "$here/trn2.3xlarge.gtkw"
+picture lockstep lockstep.vcd "$here/lockstep.gtkw"
 
 trace_viewer=${AZULEJO_TRACE_VIEWER:-/usr/share/go-1.19/src/cmd/trace/static}
 if [ -d "$trace_viewer" ] && command -v chromium > /dev/null; then

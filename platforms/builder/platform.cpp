@@ -6,16 +6,33 @@
 #include <algorithm>
 
 namespace azulejo {
+namespace {
+
+// All cores, chip after chip.
+std::vector<CorePlace> core_places(const PlatformConfig& config, std::uint64_t seed) {
+  std::vector<CorePlace> cores;
+  for (std::uint32_t c = 0; c < config.chips; ++c) {
+    for (std::uint32_t i = 0; i < config.chip.cores; ++i) {
+      cores.push_back({fmt::format("chip{}.nc{}", c, i), core_config(config, c, i)});
+      // Every core draws other random numbers; the same platform and seed draw the same.
+      cores.back().config.vector_engine.seed = seed + (std::uint64_t{c} << 32) + i;
+    }
+  }
+  return cores;
+}
+
+}  // namespace
 
 Platform::Platform(const PlatformConfig& config, const PlatformOptions& options)
-    : config_(config), keeps_data_(options.keep_data) {
+    : Platform(config, options, core_places(config, options.seed)) {}
+
+Platform::Platform(const PlatformConfig& config, const PlatformOptions& options, const std::vector<CorePlace>& places)
+    : config_(config),
+      keeps_data_(options.keep_data),
+      twins_(options.keep_data ? places : std::vector<CorePlace>{}, options.twins) {
   for (std::uint32_t c = 0; c < config.chips; ++c) {
     std::vector<NeuronCoreConfig> cores;
-    for (std::uint32_t i = 0; i < config.chip.cores; ++i) {
-      cores.push_back(core_config(config, c, i));
-      // Every core draws other random numbers; the same platform and seed draw the same.
-      cores.back().vector_engine.seed = options.seed + (std::uint64_t{c} << 32) + i;
-    }
+    for (std::uint32_t i = 0; i < config.chip.cores; ++i) cores.push_back(places[c * config.chip.cores + i].config);
     std::vector<HbmConfig> stacks;
     for (std::uint32_t i = 0; i < config.chip.hbm_stacks; ++i) stacks.push_back(hbm_config(config, c, i));
     chips_.push_back(std::make_unique<Chip>(fmt::format("chip{}", c).c_str(), cores, stacks, options.keep_data));
@@ -24,6 +41,7 @@ Platform::Platform(const PlatformConfig& config, const PlatformOptions& options)
     for (std::size_t i = 0; i < chip.cores(); ++i) {
       host.program_initiator.bind(chip.core(i).instr_target);
       chip.core(i).tensor_engine.inject(options.psum_bit_flip);
+      if (options.keep_data) twins_.install(cores_.size(), chip.core(i));
       cores_.push_back(&chip.core(i));
     }
   }

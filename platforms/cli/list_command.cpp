@@ -10,6 +10,7 @@
 #include "platforms/cli/program_workload.h"
 #include "tlm/common/error.h"
 #include "tlm/common/output_file.h"
+#include "tlm/cosim/fault_table.h"
 #include "tlm/isa/assembler.h"
 #include "tlm/isa/opcode_table.h"
 #include "tlm/isa/text.h"
@@ -86,10 +87,20 @@ void list_causes() {
   for (std::size_t c = 0; c < kCauses; ++c) std::puts(std::string(cause_name(static_cast<Cause>(c))).c_str());
 }
 
+void list_faults() {
+  std::vector<std::vector<std::string>> rows = {{"FAULT", "MODULE", "WHAT"}};
+  for (const RtlFault& fault : rtl_faults()) {
+    rows.push_back({std::string(fault.name), std::string(fault.module), std::string(fault.what)});
+  }
+  print_table(rows);
+}
+
 void list_signals(const std::string& name, const std::vector<std::string>& globs,
                   const std::vector<std::string>& settings) {
   const PlatformConfig config = load_platform(name, settings);
-  Platform platform(config, {});
+  PlatformOptions options;
+  options.keep_data = false;
+  Platform platform(config, options);
   ListingSink sink;
   Instruments instruments;
   instruments.wave = &sink;
@@ -131,8 +142,8 @@ std::vector<std::string> unmatched_signals(const std::string& place, Platform& p
 
 int list_command(const std::string& what, const std::vector<std::string>& arguments,
                  const std::vector<std::string>& settings) {
-  const std::vector<std::string_view> known = {"platforms",    "workloads", "keys",  "signals",
-                                               "instructions", "formats",   "causes"};
+  const std::vector<std::string_view> known = {"platforms",    "workloads", "keys",   "signals",
+                                               "instructions", "formats",   "causes", "faults"};
   if (what.empty()) throw ConfigError("list: what? One of " + join_words(known));
   if (std::find(known.begin(), known.end(), what) == known.end()) {
     throw ConfigError(
@@ -153,6 +164,7 @@ int list_command(const std::string& what, const std::vector<std::string>& argume
   if (what == "instructions") list_instructions();
   if (what == "formats") list_formats();
   if (what == "causes") list_causes();
+  if (what == "faults") list_faults();
   return 0;
 }
 

@@ -9,7 +9,7 @@
 
 namespace azulejo::cli {
 
-// WHAT: platforms, workloads, keys, signals PLATFORM [GLOB], instructions, formats, causes. Throws ConfigError.
+// WHAT: platforms, workloads, keys, signals PLATFORM [GLOB], instructions, formats, causes, faults. Throws ConfigError.
 int list_command(const std::string& what, const std::vector<std::string>& arguments,
                  const std::vector<std::string>& settings);
 

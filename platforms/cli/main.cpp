@@ -11,6 +11,7 @@
 #include <new>
 #include <systemc>
 
+#include "platforms/cli/cosim_command.h"
 #include "platforms/cli/list_command.h"
 #include "platforms/cli/log.h"
 #include "platforms/cli/run_command.h"
@@ -29,6 +30,7 @@ Examples:
   azulejo run trn1.2xlarge gemm --a A.npy --b B.npy --out C.npy  your own matrices
   azulejo run trn1.2xlarge gemm --tiling hoist --trace t.json --wave w.vcd --report r.json
   azulejo run trn1.2xlarge gemm --set hbm.bandwidth='100 GB/s'   what if
+  azulejo run trn1.2xlarge gemm --m 128 --k 128 --n 64 --pe lockstep  model and RTL, bit for bit
   azulejo list keys | azulejo config trn2.3xlarge > mine.yaml | azulejo run ./mine.yaml gemm
 
 Exit status: 0 success, 1 check failed or program faulted, 2 wrong input, 3 output incomplete or internal error.)";
@@ -43,7 +45,26 @@ void add_common_run_options(CLI::App& app, RunArguments& run) {
       ->capture_default_str();
   app.add_option("--seed", run.seed, "Seed of data, rounding and injection")->type_name("N")->capture_default_str();
   app.add_option("--until", run.until, "Stop at this simulated time, e.g. 500us")->type_name("TIME");
-  app.add_option("--stop-on", run.stop_on, "Stop at the first fault")->type_name("fault");
+  app.add_option(
+         "--pe", run.pe,
+         "PE arrays and rounding units: the model, Verilated RTL, or both compared; a --set of an instance wins")
+      ->type_name("tlm|rtl|lockstep");
+  app.add_option("--rtl", run.rtl, "SystemVerilog of your own PE, with the ports of rtl/pe/pe.sv, in place of it")
+      ->type_name("pe=DIR[:TOP]");
+  app.add_option("--rtl-fault", run.rtl_fault,
+                 "Seed a fault into the RTL (azulejo list faults), everywhere or at chip0.nc0.tensor_engine.pe_3_17")
+      ->type_name("NAME[@PATH]");
+  app.add_option("--stop-on", run.stop_on,
+                 "mismatch: stop at the first difference in lockstep; fault: there or at the program's first fault; "
+                 "never: go on and count")
+      ->type_name("fault|mismatch|never")
+      ->capture_default_str();
+  app.add_option("--reproducer", run.reproducer,
+                 "Where the first difference goes, for azulejo cosim replay (azulejo-mismatch-UNIT-OPERATION.json)")
+      ->type_name("FILE");
+  app.add_option("--capture", run.capture, "Write the operands of the first matmuls, for azulejo cosim replay")
+      ->type_name("FILE");
+  app.add_option("--capture-count", run.capture_count, "How many of them (default 4)")->type_name("N");
   app.add_option("--inject", run.inject, "Damage results to test the check: bitflip:psum[:BIT]")->type_name("FAULT");
   app.add_option("--report", run.report, "Write the report as JSON")->type_name("FILE");
   app.add_option("--trace", run.trace, "Write a timeline for Perfetto or chrome://tracing")->type_name("FILE");
@@ -99,7 +120,7 @@ std::vector<std::string> parse_problems(const CLI::App& app, const CLI::ParseErr
   }
   std::string text = error.what();
   text = text.substr(0, text.find('\n'));
-  if (required && command.empty()) return {"which command? run, list, config, asm or disasm; see --help"};
+  if (required && command.empty()) return {"which command? run, cosim, list, config, asm or disasm; see --help"};
   if (required) return {fmt::format("{}{} is missing; see --help", command, text.substr(0, text.find(" is required")))};
   return {text};
 }
@@ -146,13 +167,17 @@ int run_main(int argc, char** argv) {
   program->add_option("file", run.program_file, "Program (azulejo asm writes binary ones)")->required();
   program->fallthrough();
 
+  CosimArguments cosim;
+  add_cosim_command(app, cosim);
+
   std::string what;
   std::vector<std::string> list_arguments;
   std::vector<std::string> settings;
   CLI::App* list =
-      app.add_subcommand("list", "List platforms, workloads, keys, signals, instructions, formats or causes");
-  list->add_option("what", what,
-                   "platforms | workloads | keys | signals PLATFORM [GLOB…] | instructions | formats | causes");
+      app.add_subcommand("list", "List platforms, workloads, keys, signals, instructions, formats, causes or faults");
+  list->add_option(
+      "what", what,
+      "platforms | workloads | keys | signals PLATFORM [GLOB…] | instructions | formats | causes | faults");
   list->add_option("arguments", list_arguments, "Platform and globs, for signals");
   list->add_option("--set", settings, "Override a configuration key, KEY=VALUE")
       ->type_name("KEY=VALUE")
@@ -199,6 +224,7 @@ int run_main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) run.command += std::string(" ") + argv[i];
     return run_command(run);
   }
+  if (app.got_subcommand("cosim")) return cosim_command(cosim);
   if (list->parsed()) return list_command(what, list_arguments, settings);
   if (config->parsed()) return config_command(config_platform, settings);
   if (assemble_app->parsed()) return asm_command(input, output);

@@ -214,10 +214,139 @@ std::string breakdown(const Attribution& attribution, Femtoseconds total, std::s
   return text;
 }
 
+// The golden check and the comparisons in lockstep together; null if there was neither.
+Json check_json(const RunRecord& record) {
+  const CheckResult& golden = record.check;
+  const bool lockstep = record.lockstep && (record.lockstep_compared > 0 || record.end == RunEnd::Finished);
+  if (!golden.done && !lockstep) return nullptr;
+  Json json = {{"elements", golden.elements + record.lockstep_compared},
+               {"mismatches", golden.mismatches + record.lockstep_mismatches},
+               {"max_ulp", golden.max_ulp},
+               {"sampled", golden.sampled}};
+  if (!golden.first_mismatch.empty()) {
+    json["first_mismatch"] = golden.first_mismatch;
+  } else if (record.difference) {
+    json["first_mismatch"] = describe(*record.difference);
+  }
+  return json;
+}
+
+// What the PE arrays in RTL counted, over all of them.
+struct ArraySums {
+  std::uint64_t instances = 0;
+  PeArrayRtl::Stats stats;
+  std::uint32_t latency_cycles = 0;  // of the longest
+};
+
+ArraySums sum_arrays(const Platform& platform) {
+  ArraySums sums;
+  for (const auto& unit : platform.twins().units()) {
+    if (unit->array == nullptr) continue;
+    ++sums.instances;
+    sums.stats.cycles += unit->array->stats().cycles;
+    sums.stats.pe_cycles += unit->array->stats().pe_cycles;
+    sums.stats.tile_cycles += unit->array->stats().tile_cycles;
+    sums.stats.idle_cycles += unit->array->stats().idle_cycles;
+    sums.latency_cycles = std::max(sums.latency_cycles, unit->array->latency_cycles());
+  }
+  return sums;
+}
+
+double pe_cycles_per_host_second(const RunRecord& record, const ArraySums& arrays) {
+  return record.host_seconds_simulation > 0
+             ? static_cast<double>(arrays.stats.pe_cycles) / record.host_seconds_simulation
+             : 0;
+}
+
+Json rtl_json(const RunRecord& record, const Platform& platform) {
+  const Twins& twins = platform.twins();
+  if (twins.units().empty()) return nullptr;
+  const ArraySums arrays = sum_arrays(platform);
+  Json json;
+  json["pe"] = nullptr;
+  if (arrays.instances > 0) {
+    json["pe"] = {{"instances", arrays.instances},
+                  {"array_cycles", arrays.stats.cycles},
+                  {"pe_cycles", arrays.stats.pe_cycles},
+                  {"tile_cycles", arrays.stats.tile_cycles},
+                  {"idle_tile_cycles", arrays.stats.idle_cycles},
+                  {"latency_cycles", arrays.latency_cycles},
+                  {"pe_cycles_per_host_second", pe_cycles_per_host_second(record, arrays)}};
+  }
+  json["rounding_unit"] = nullptr;
+  std::uint64_t cycles = 0;
+  for (const auto& unit : twins.units()) cycles += unit->rounding_unit != nullptr ? unit->rounding_unit->cycles() : 0;
+  if (twins.units().size() > arrays.instances) {
+    json["rounding_unit"] = {{"instances", twins.units().size() - arrays.instances}, {"cycles", cycles}};
+  }
+  json["lockstep"] = nullptr;
+  if (record.lockstep) {
+    Json differences = Json::array();
+    for (const auto& unit : twins.units()) {
+      for (const Difference& difference : unit->log.differences()) {
+        differences.push_back({{"unit", difference.unit},
+                               {"operation", difference.operation},
+                               {"cycle", difference.cycle},
+                               {"place", difference.place},
+                               {"what", difference.what},
+                               {"model", fmt::format("{:08x}", difference.model)},
+                               {"rtl", fmt::format("{:08x}", difference.rtl)},
+                               {"operands", difference.operands}});
+      }
+    }
+    json["lockstep"] = {{"compared", record.lockstep_compared},
+                        {"mismatches", record.lockstep_mismatches},
+                        {"differences", std::move(differences)},
+                        {"reproducer", record.reproducer}};
+  }
+  json["failures"] = record.rtl_failures;
+  json["fault"] = record.rtl_fault;
+  json["pe_directory"] = record.pe_directory;
+  json["pe_top"] = record.pe_top;
+  return json;
+}
+
+std::vector<std::string> rtl_lines(const RunRecord& record, const Platform& platform) {
+  std::vector<std::string> lines;
+  const std::vector<std::unique_ptr<Twins::Unit>>& units = platform.twins().units();
+  if (units.empty()) return lines;
+  const ArraySums arrays = sum_arrays(platform);
+  std::string speed;
+  if (arrays.instances > 0) {
+    speed = fmt::format("; {} PE array{} in RTL, {}", arrays.instances, arrays.instances == 1 ? "" : "s",
+                        human_rate(pe_cycles_per_host_second(record, arrays), "PE-cycles/s"));
+  }
+  const std::uint64_t rounding_units = units.size() - arrays.instances;
+  if (rounding_units > 0) {
+    speed += fmt::format("; {} rounding unit{} in RTL", rounding_units, rounding_units == 1 ? "" : "s");
+  }
+  if (record.lockstep) {
+    lines.push_back(fmt::format("lockstep         {} elements compared, {} mismatches{}", record.lockstep_compared,
+                                record.lockstep_mismatches, speed));
+  } else {
+    lines.push_back("RTL              " + speed.substr(2));
+  }
+  if (record.difference) {
+    lines.push_back(fmt::format("  at {}: {}", human_time(record.difference_time), describe(*record.difference)));
+    if (!record.reproducer.empty()) {
+      lines.push_back(fmt::format("  reproducer {}; azulejo cosim replay {}", record.reproducer, record.reproducer));
+    }
+  }
+  if (record.rtl_failures > 0) {
+    lines.push_back(
+        fmt::format("RTL failures     {} failed assertions, $error, $stop or $finish", record.rtl_failures));
+  }
+  if (!record.pe_directory.empty()) {
+    lines.push_back(fmt::format("PE               module {} of {}", record.pe_top, record.pe_directory));
+  }
+  if (!record.rtl_fault.empty()) lines.push_back("seeded fault     " + record.rtl_fault);
+  return lines;
+}
+
 }  // namespace
 
-std::string_view end_name(RunEnd end) {
-  switch (end) {
+std::string_view end_name(const RunRecord& record) {
+  switch (record.end) {
     case RunEnd::Finished:
       return "finished";
     case RunEnd::Range:
@@ -227,7 +356,7 @@ std::string_view end_name(RunEnd end) {
     case RunEnd::Interrupted:
       return "interrupted";
     case RunEnd::Fault:
-      return "fault";
+      return record.stopped_at_difference ? "mismatch" : "fault";
     case RunEnd::Deadlock:
       return "deadlock";
   }
@@ -236,7 +365,8 @@ std::string_view end_name(RunEnd end) {
 
 bool succeeded(const RunRecord& record) {
   if (record.end != RunEnd::Finished && record.end != RunEnd::Until) return false;
-  if (record.fault_count > 0) return false;
+  if (record.fault_count > 0 || record.lockstep_mismatches > 0 || record.rtl_failures > 0) return false;
+  if (record.lockstep && record.end == RunEnd::Finished && record.lockstep_compared == 0) return false;
   // A check that compared nothing has failed.
   return !record.check.done || (record.check.elements > 0 && record.check.mismatches == 0);
 }
@@ -253,7 +383,7 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
   json["workload"] = workload.report();
 
   Json result;
-  result["status"] = end_name(record.end);
+  result["status"] = end_name(record);
   result["partial"] = record.end != RunEnd::Finished;
   result["passed"] = succeeded(record);
   result["simulated_time_fs"] = record.simulated;
@@ -263,14 +393,7 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
                               ? workload.work().flops / (static_cast<double>(record.simulated) * 1e-15)
                               : 0.0;
   result["bound"] = bound_of(platform);
-  result["check"] = nullptr;
-  if (record.check.done) {
-    result["check"] = {{"elements", record.check.elements},
-                       {"mismatches", record.check.mismatches},
-                       {"max_ulp", record.check.max_ulp},
-                       {"sampled", record.check.sampled}};
-    if (!record.check.first_mismatch.empty()) result["check"]["first_mismatch"] = record.check.first_mismatch;
-  }
+  result["check"] = check_json(record);
   result["injected"] = record.injected;
   result["fault_count"] = record.fault_count;
   Json faults = Json::array();
@@ -290,6 +413,7 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
   json["queues"] = queues_json(platform);
   json["memories"] = memories_json(platform, record.simulated);
   json["links"] = Json::array();
+  json["rtl"] = rtl_json(record, platform);
 
   // Everything up to here is the simulation's; what follows is the host's.
   Json statistics = {json["result"], json["engines"], json["queues"], json["memories"], json["workload"]};
@@ -312,7 +436,7 @@ std::string build_summary(const RunRecord& record, Platform& platform, const Wor
   line("");
 
   std::string time = fmt::format("simulated time   {}", human_time(record.simulated));
-  if (record.end != RunEnd::Finished) time += fmt::format("   (PARTIAL: {})", end_name(record.end));
+  if (record.end != RunEnd::Finished) time += fmt::format("   (PARTIAL: {})", end_name(record));
   line(time);
   const WorkDone work = workload.work();
   if (record.end == RunEnd::Finished && work.flops > 0 && record.simulated > 0) {
@@ -372,6 +496,7 @@ std::string build_summary(const RunRecord& record, Platform& platform, const Wor
     if (!record.check.no_check.empty()) reason = record.check.no_check;
     line(fmt::format("check            none ({})", reason));
   }
+  for (const std::string& l : rtl_lines(record, platform)) line(l);
   if (!record.injected.empty()) line(fmt::format("injected         {}", record.injected));
   if (record.fault_count > 0) {
     line(fmt::format("faults           {}", record.fault_count));

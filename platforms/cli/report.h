@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,18 @@ struct RunRecord {
   std::vector<std::string> waiting;  // why the run did not finish
   CheckResult check;
   std::string injected;  // "" or what --inject did
+
+  // RTL twins. What they counted is in Platform::twins().
+  std::string rtl_fault;                 // as typed
+  std::string pe_directory, pe_top;      // of a PE of one's own
+  std::optional<Difference> difference;  // the first of the run
+  Femtoseconds difference_time = 0;
+  std::string reproducer;              // the file that has it
+  bool stopped_at_difference = false;  // what `end` calls a fault is the difference
+  bool lockstep = false;               // a unit is in lockstep
+  std::uint64_t lockstep_compared = 0;
+  std::uint64_t lockstep_mismatches = 0;
+  std::uint64_t rtl_failures = 0;  // assertions of the RTL, $error, $stop and $finish
 };
 
 inline constexpr std::size_t kMaxFaults = 100;
@@ -39,10 +52,11 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
 // The text summary: time, rate against peak, where the time went, what bounded it, check, faults.
 std::string build_summary(const RunRecord& record, Platform& platform, const Workload& workload);
 
-std::string_view end_name(RunEnd end);  // "finished", "until", "range", "interrupted", "fault", "deadlock"
+// "finished", "until", "range", "interrupted", "fault", "mismatch", "deadlock"
+std::string_view end_name(const RunRecord& record);
 
-// True if the run is a success: finished or at its time limit, without faults, and with a clean check where there was
-// one.
+// True if the run is a success: finished or at its time limit, without faults and differences, and with a clean check
+// and a comparison where they were asked for.
 bool succeeded(const RunRecord& record);
 
 }  // namespace azulejo::cli

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -12,6 +14,7 @@
 
 #include "platforms/cli/list_command.h"
 #include "platforms/cli/log.h"
+#include "platforms/cli/pe_sources.h"
 #include "platforms/cli/program_workload.h"
 #include "platforms/cli/progress.h"
 #include "platforms/cli/report.h"
@@ -20,6 +23,7 @@
 #include "tlm/common/trace_file.h"
 #include "tlm/common/units.h"
 #include "tlm/isa/text.h"
+#include "tlm/wave/verilator_hooks.h"
 #include "tlm/wave/wave_file.h"
 
 namespace azulejo::cli {
@@ -36,10 +40,11 @@ extern "C" void request_stop(int signal) {
 }
 
 // Keeps the first faults and counts the rest; stops the run one femtosecond after the first, when its instant is
-// complete.
+// complete, or after whatever else calls stop().
 class FaultRecorder : public sc_core::sc_module, public FaultSink {
  public:
-  explicit FaultRecorder(bool stop) : sc_module(sc_core::sc_module_name("fault_recorder")), stop_(stop) {
+  explicit FaultRecorder(bool stop_at_fault)
+      : sc_module(sc_core::sc_module_name("fault_recorder")), stop_at_fault_(stop_at_fault) {
     SC_HAS_PROCESS(FaultRecorder);
     SC_METHOD(pause);
     sensitive << pause_;
@@ -49,10 +54,10 @@ class FaultRecorder : public sc_core::sc_module, public FaultSink {
   void fault(const Fault& fault) override {
     ++count_;
     if (faults_.size() < kMaxFaults) faults_.push_back(fault);
-    if (stop_) {
-      pause_.notify(sc_core::sc_time::from_value(1));
-    }
+    if (stop_at_fault_) stop();
   }
+
+  void stop() { pause_.notify(sc_core::sc_time::from_value(1)); }
 
   const std::vector<Fault>& faults() const { return faults_; }
   std::uint64_t count() const { return count_; }
@@ -64,7 +69,7 @@ class FaultRecorder : public sc_core::sc_module, public FaultSink {
     sc_core::sc_pause();
   }
 
-  const bool stop_;
+  const bool stop_at_fault_;
   bool stopped_ = false;
   sc_core::sc_event pause_;
   std::uint64_t count_ = 0;
@@ -127,6 +132,67 @@ bool collect(std::vector<std::string>& problems, Read read, const std::string& p
   }
 }
 
+// What --rtl and --rtl-fault say.
+struct RtlArguments {
+  std::string pe_directory;
+  std::string pe_top = "pe";
+  FaultPlace fault;
+};
+
+RtlArguments read_rtl(const RunArguments& arguments, std::vector<std::string>& problems) {
+  RtlArguments read;
+  if (!arguments.rtl.empty()) {
+    const PeSources sources = read_pe_sources(arguments.rtl, problems);
+    read.pe_directory = sources.directory;
+    read.pe_top = sources.top;
+  }
+  if (!arguments.rtl_fault.empty()) {
+    try {
+      read.fault = parse_fault(arguments.rtl_fault);
+    } catch (const ConfigError& error) {
+      for (const std::string& problem : error.problems()) problems.push_back("--rtl-fault: " + problem);
+    }
+  }
+  return read;
+}
+
+// Options that need units in RTL, and units in RTL that need data.
+void check_rtl(const RunArguments& arguments, const RtlArguments& rtl, const std::vector<RtlUnit>& units,
+               bool keep_data, std::vector<std::string>& problems) {
+  const auto any = [&](auto&& is) { return std::any_of(units.begin(), units.end(), is); };
+  if (!units.empty() && !keep_data) {
+    problems.push_back(fmt::format(
+        "--data none moves no values, and {} in RTL would have nothing to compute; use --data full, or --pe tlm",
+        units.front().name));
+  }
+  if (!rtl.pe_directory.empty() && rtl.fault.fault != nullptr && runs_module("array", rtl.fault.fault->module)) {
+    problems.push_back("--rtl-fault: seeded faults of the array are in the shipped RTL only; leave out --rtl");
+  }
+  if (!rtl.pe_directory.empty() && !any([](const RtlUnit& unit) { return unit.array; })) {
+    problems.push_back("--rtl: no PE array is in RTL; add --pe rtl or --pe lockstep");
+  }
+  const std::string fault = fault_problem(rtl.fault, units);
+  if (!fault.empty()) problems.push_back(fmt::format("--rtl-fault {}: {}", arguments.rtl_fault, fault));
+  if (!arguments.reproducer.empty() && !any([](const RtlUnit& unit) { return unit.fidelity == Fidelity::Lockstep; })) {
+    problems.push_back("--reproducer: no unit is in lockstep; add --pe lockstep");
+  }
+}
+
+std::size_t read_capture_count(const RunArguments& arguments, std::vector<std::string>& problems) {
+  constexpr std::size_t kMost = 1000;
+  std::size_t count = 0;
+  const std::string text = arguments.capture_count.empty() ? "4" : arguments.capture_count;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > kMost) {
+    problems.push_back(
+        fmt::format("--capture-count: {} is no count; a whole number from 1 to {}", quote_word(text), kMost));
+  }
+  if (arguments.capture.empty() && !arguments.capture_count.empty()) {
+    problems.push_back("--capture-count needs --capture FILE");
+  }
+  return arguments.capture.empty() ? 0 : count;
+}
+
 struct NamedFile {
   std::string option;
   std::string path;
@@ -166,7 +232,7 @@ int run_command(const RunArguments& arguments) {
     if (!problem.empty()) problems.push_back(std::move(problem));
   };
   note(one_of("--data", arguments.data, {"full", "none"}));
-  if (!arguments.stop_on.empty()) note(one_of("--stop-on", arguments.stop_on, {"fault"}));
+  note(one_of("--stop-on", arguments.stop_on, {"fault", "mismatch", "never"}));
   const bool keep_data = arguments.data != "none";
   const std::uint64_t seed = read_seed(arguments.seed, problems);
   RunLimits limits;
@@ -180,8 +246,14 @@ int run_command(const RunArguments& arguments) {
     limits.until = until.value;
   }
   const PsumBitFlip flip = read_inject(arguments.inject, seed, keep_data, problems);
-  const std::vector<NamedFile> outputs = {
-      {"--report", arguments.report}, {"--trace", arguments.trace}, {"--wave", arguments.wave}};
+  const RtlArguments rtl = read_rtl(arguments, problems);
+  const std::size_t capture = read_capture_count(arguments, problems);
+  if (capture > 0 && !keep_data) problems.push_back("--capture needs --data full: without data there are no operands");
+  const std::vector<NamedFile> outputs = {{"--report", arguments.report},
+                                          {"--trace", arguments.trace},
+                                          {"--wave", arguments.wave},
+                                          {"--capture", arguments.capture},
+                                          {"--reproducer", arguments.reproducer}};
   for (const NamedFile& output : outputs) {
     if (!output.path.empty())
       collect(
@@ -201,8 +273,18 @@ int run_command(const RunArguments& arguments) {
                                          {"the program", arguments.program_file},
                                          {"the platform", arguments.platform}};
   check_distinct(all_outputs, inputs, problems);
+  std::vector<std::string> settings = arguments.settings;
+  if (!arguments.pe.empty()) {
+    std::string problem = one_of("--pe", arguments.pe, {"tlm", "rtl", "lockstep"});
+    if (problem.empty()) {
+      settings.insert(settings.begin(),
+                      {"tensor_engine.pe=" + arguments.pe, "vector_engine.rounding_unit=" + arguments.pe});
+    }
+    note(std::move(problem));
+  }
   PlatformConfig config;
-  const bool known = collect(problems, [&] { config = load_platform(arguments.platform, arguments.settings); });
+  const bool known = collect(problems, [&] { config = load_platform(arguments.platform, settings); });
+  if (known) check_rtl(arguments, rtl, rtl_units(config), keep_data, problems);
   std::unique_ptr<Workload> workload;
   if (arguments.workload == "program") {
     collect(problems, [&] { workload = make_program(arguments.program_file); });
@@ -211,14 +293,7 @@ int run_command(const RunArguments& arguments) {
   }
   if (!problems.empty()) throw ConfigError(problems);
 
-  // From here on files are written: a signal ends the run cleanly.
-  stop_requested = 0;
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
-
-  // The sinks come first: what they refuse is refused before anything is built.
-  std::unique_ptr<TraceFile> trace;
-  if (!arguments.trace.empty()) trace = std::make_unique<TraceFile>(arguments.trace);
+  RunRecord record;
   std::unique_ptr<WaveFile> wave;
   if (!arguments.wave.empty()) {
     WaveOptions options;
@@ -228,13 +303,36 @@ int run_command(const RunArguments& arguments) {
     wave = std::make_unique<WaveFile>(options);
   }
   FaultRecorder faults(arguments.stop_on == "fault");
+  const bool stop_at_difference = arguments.stop_on != "never";
 
   log(LogLevel::Info, fmt::format("building {}", config.name));
   PlatformOptions options;
   options.keep_data = keep_data;
   options.seed = seed;
   options.psum_bit_flip = flip;
+  options.twins.pe_directory = rtl.pe_directory;
+  options.twins.pe_top = rtl.pe_top;
+  options.twins.fault = rtl.fault;
+  if (wave) options.twins.context = &wave->context();
+  options.twins.capture = capture;
+  options.twins.origin = arguments.command;
+  options.twins.progress = [&](const std::string& message) {
+    if (!arguments.quiet) std::fprintf(stderr, "azulejo: %s\n", message.c_str());
+  };
+  options.twins.on_difference = [&](const Difference& difference) {
+    if (record.difference) return;
+    record.difference = difference;
+    record.difference_time = now_fs();
+    if (stop_at_difference) faults.stop();
+  };
   Platform platform(config, options);
+
+  // From here on files are written: a signal ends the run cleanly.
+  stop_requested = 0;
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  std::unique_ptr<TraceFile> trace;
+  if (!arguments.trace.empty()) trace = std::make_unique<TraceFile>(arguments.trace);
   Instruments instruments;
   if (trace) instruments.trace = trace.get();
   if (wave) instruments.wave = wave.get();
@@ -248,7 +346,6 @@ int run_command(const RunArguments& arguments) {
   workload->start(platform);
 
   log(LogLevel::Info, "running");
-  RunRecord record;
   {
     Progress progress(!arguments.quiet);
     limits.stop = &stop_requested;
@@ -269,6 +366,16 @@ int run_command(const RunArguments& arguments) {
   record.faults = faults.faults();
   record.fault_count = faults.count();
   if (flip.enabled) record.injected = fmt::format("bit {} of one PSUM word flipped after every matmul", flip.bit);
+  record.rtl_fault = arguments.rtl_fault;
+  record.pe_directory = rtl.pe_directory;
+  record.pe_top = rtl.pe_directory.empty() ? "" : rtl.pe_top;
+  record.stopped_at_difference = record.difference && !(arguments.stop_on == "fault" && record.fault_count > 0);
+  for (const auto& unit : platform.twins().units()) {
+    record.lockstep = record.lockstep || unit->unit.fidelity == Fidelity::Lockstep;
+  }
+  record.rtl_failures = rtl_failures();
+  record.lockstep_compared = platform.twins().compared();
+  record.lockstep_mismatches = platform.twins().mismatches();
   if (record.end == RunEnd::Deadlock) record.waiting = platform.waiting_for();
 
   int status = 0;
@@ -287,6 +394,28 @@ int run_command(const RunArguments& arguments) {
     }
   };
   if (record.end == RunEnd::Finished && keep_data) write([&] { workload->write_outputs(); });
+  if (record.difference) {
+    const std::string path =
+        arguments.reproducer.empty()
+            ? fmt::format("azulejo-mismatch-{}-{}.json", record.difference->unit, record.difference->operation)
+            : arguments.reproducer;
+    write([&] {
+      write_file_atomically(path, cases_to_json({record.difference->reproducer}));
+      record.reproducer = path;
+    });
+  }
+  for (const std::string& message : rtl_messages()) log(LogLevel::Warning, "RTL: " + message);
+  if (record.lockstep && record.lockstep_compared == 0 && record.end == RunEnd::Finished) {
+    log(LogLevel::Error, "lockstep compared nothing: no unit in lockstep had anything to do");
+  }
+  if (capture > 0) {
+    const std::vector<CosimCase>& cases = platform.twins().captured();
+    if (cases.empty()) {
+      log(LogLevel::Warning, fmt::format("--capture: no matmul ran, so {} is not written", arguments.capture));
+    } else {
+      write([&] { write_file_atomically(arguments.capture, cases_to_json(cases)); });
+    }
+  }
   if (trace) write([&] { trace->close(); });
   if (wave) write([&] { wave->close(); });
   if (!arguments.report.empty()) {

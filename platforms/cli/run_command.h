@@ -18,8 +18,14 @@ struct RunArguments {
   std::string data = "full";
   std::string seed = "0";
   std::string until;
-  std::string stop_on;
+  std::string stop_on = "mismatch";
   std::string inject;
+  std::string pe;         // --pe; empty: what the configuration says
+  std::string rtl;        // pe=DIR[:TOP]
+  std::string rtl_fault;  // NAME[@PATH]
+  std::string capture;
+  std::string capture_count;  // empty: 4
+  std::string reproducer;
   std::string report, trace, wave;
   std::vector<std::string> wave_scopes;
   bool quiet = false;

@@ -9,6 +9,7 @@
 
 #include "platforms/config/platform_config.h"
 #include "tlm/common/config_reader.h"
+#include "tlm/common/fidelity.h"
 #include "tlm/isa/opcode_table.h"
 
 namespace azulejo {
@@ -28,6 +29,12 @@ inline const ConfigWords<Rounding>& rounding_words() {
 
 inline const ConfigWords<RandomSource>& random_source_words() {
   static const ConfigWords<RandomSource> kWords{{"lfsr", RandomSource::Lfsr}, {"xorwow", RandomSource::Xorwow}};
+  return kWords;
+}
+
+inline const ConfigWords<Fidelity>& fidelity_words() {
+  static const ConfigWords<Fidelity> kWords{
+      {"tlm", Fidelity::Tlm}, {"rtl", Fidelity::Rtl}, {"lockstep", Fidelity::Lockstep}};
   return kWords;
 }
 
@@ -51,6 +58,8 @@ void describe(V& v, TensorEngineConfig& c) {
   v.integer("matmul_start_cycles", c.matmul_start_cycles, "start of each matmul that nothing hides");
   v.integer("load_stationary_cycles", c.load_stationary_cycles, "weight load, behind the running matmul");
   v.integer("issue_cycles", c.issue_cycles, "cycles of each of the sequencer's own instructions");
+  v.integer("pe_stages", c.pe_stages, "pipeline stages of one PE; a sum passes rows * pe_stages + cols cycles");
+  v.word("pe", c.pe, fidelity_words(), "PE array: model, Verilated RTL, or both compared");
 }
 
 template <class V>
@@ -61,6 +70,8 @@ void describe(V& v, VectorEngineConfig& c) {
   v.integer("issue_cycles", c.issue_cycles, "cycles of each of the sequencer's own instructions");
   v.word("rounding", c.rounding, rounding_words(), "of outputs narrower than FP32");
   v.word("random_source", c.random_source, random_source_words(), "generator behind stochastic rounding and rng");
+  v.word("rounding_unit", c.rounding_unit, fidelity_words(),
+         "rounding of outputs: model, Verilated RTL, or both compared");
 }
 
 template <class V>

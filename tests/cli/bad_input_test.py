@@ -29,7 +29,7 @@ class CommandLine(CliTest):
         self.bad("list", "keys", "hbm", says=["list keys", "'hbm'"])
 
     def test_missing_words(self):
-        self.bad(says=["which command?", "run, list, config, asm or disasm"])
+        self.bad(says=["which command?", "run, cosim, list, config, asm or disasm"])
         self.bad("run", says=["run: platform is missing"])
         self.bad("run", TRN1, says=["which workload? gemm or program"])
         self.bad("run", TRN1, "program", says=["program: file is missing"])
@@ -55,7 +55,7 @@ class CommandLine(CliTest):
         self.bad(*GEMM, "--until", "99999 s", says=["--until", "too large"])
         for seed in ("abc", "-1", "1.5", "18446744073709551616"):
             self.bad(*GEMM, f"--seed={seed}", says=["--seed", seed, "2^64 - 1"])
-        self.bad(*GEMM, "--stop-on", "mismatch", says=["--stop-on", "'mismatch'", "allowed: fault"])
+        self.bad(*GEMM, "--stop-on", "error", says=["--stop-on", "'error'", "allowed: fault, mismatch, never"])
         self.bad(*GEMM, "--log", "loud", says=["--log", "'loud'", "error, warning, info, debug"])
         self.bad("--log", "inf", "list", "keys", says=["--log", "did you mean 'info'?"])
         self.bad(*GEMM, "--inject", "nonsense", says=["--inject", "'nonsense'", "bitflip:psum:BIT"])

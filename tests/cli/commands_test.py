@@ -119,9 +119,10 @@ class Programs(CliTest):
 
 class Words(CliTest):
     def test_help_of_every_command(self):
-        commands = {(): ["run", "list", "config", "asm", "disasm", "--log", "--version"],
-                    ("run",): ["gemm", "program", "--set", "--data", "--seed", "--until", "--stop-on", "--inject", "--report",
-                               "--trace", "--wave", "--wave-scope", "--quiet", "azulejo list platforms"],
+        commands = {(): ["run", "cosim", "list", "config", "asm", "disasm", "--log", "--version"],
+                    ("run",): ["gemm", "program", "--set", "--data", "--seed", "--until", "--pe", "--rtl", "--rtl-fault",
+                               "--stop-on", "--reproducer", "--capture", "--capture-count", "--inject", "--report",
+                               "--trace", "--wave", "--wave-scope", "--quiet", "azulejo list platforms", "azulejo list faults"],
                     ("run", TRN1, "gemm"): ["--m", "--k", "--n", "--dtype", "--out-dtype", "--partials", "--tiling", "--cores",
                                             "--a", "--b", "--out", "bf16", "default 1024"],
                     ("run", TRN1, "program"): ["file"], ("list",): ["platforms | workloads", "--set"], ("config",): ["platform"],

@@ -12,7 +12,11 @@ import tempfile
 import unittest
 
 WAVES = pathlib.Path(__file__).resolve().parents[2] / "waves"
-VIEWS = {"trn1.2xlarge": [], "trn2.3xlarge": ["--cores", "2"]}   # platform and view: what its gemm needs besides
+VIEWS = {   # view: platform and what its gemm needs besides
+    "trn1.2xlarge": ("trn1.2xlarge", ["--k", "1024"]),
+    "trn2.3xlarge": ("trn2.3xlarge", ["--k", "1024", "--cores", "2"]),
+    "lockstep": ("trn1.2xlarge", ["--k", "256", "--pe", "lockstep"]),
+}
 LIST_TRACES = """\
 set n [gtkwave::getTotalNumTraces]
 for {set i 0} {$i < $n} {incr i} { puts "trace:[gtkwave::getTraceNameFromIndex $i]" }
@@ -60,9 +64,9 @@ class WaveTest(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory(prefix="azulejo_views_")
         cls.addClassCleanup(temporary.cleanup)
         cls.dir = pathlib.Path(temporary.name)
-        for platform, options in VIEWS.items():
-            subprocess.run([_tool, "run", platform, "gemm", "--m", "256", "--k", "1024", "--n", "1024", *options,
-                            "--wave", f"{platform}.vcd", "--quiet"], cwd=cls.dir, check=True, timeout=120)
+        for view, (platform, options) in VIEWS.items():
+            subprocess.run([_tool, "run", platform, "gemm", "--m", "256", "--n", "1024", *options,
+                            "--wave", f"{view}.vcd", "--quiet"], cwd=cls.dir, check=True, timeout=120)
 
     def view(self, platform):
         return (WAVES / f"{platform}.gtkw").read_text(encoding="ascii")

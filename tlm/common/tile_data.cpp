@@ -67,6 +67,40 @@ void write_row(const TileStore& store, const TensorAccess& access, std::uint32_t
   });
 }
 
+void read_codes(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
+                std::uint32_t* codes) {
+  const std::uint8_t* partition = store.partition(access.start_partition + p);
+  const std::size_t element = storage_bytes(access.format, 1);
+  if (access.format == Format::E2M1 && access.contiguous()) {
+    for (std::size_t i = 0; i < access.free_size(); ++i) {
+      codes[i] = (partition[offset_bytes + i / 2] >> (i % 2 * 4)) & 0xFU;
+    }
+    return;
+  }
+  const std::uint32_t mask = access.format == Format::E2M1 ? 0xF : ~0U;
+  for_each_element(access, offset_bytes, [&](std::size_t position, std::int64_t byte) {
+    std::uint32_t code = 0;
+    std::memcpy(&code, partition + byte, element);  // the host is little-endian
+    codes[position] = code & mask;
+  });
+}
+
+void write_codes(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
+                 const std::uint32_t* codes) {
+  std::uint8_t* partition = store.partition(access.start_partition + p);
+  if (access.format == Format::E2M1 && access.contiguous()) {
+    for (std::size_t i = 0; i < access.free_size(); i += 2) {
+      const std::uint32_t high = i + 1 < access.free_size() ? codes[i + 1] : 0;
+      partition[offset_bytes + i / 2] = static_cast<std::uint8_t>((codes[i] & 0xF) | (high & 0xF) << 4);
+    }
+    return;
+  }
+  const std::size_t element = storage_bytes(access.format, 1);
+  for_each_element(access, offset_bytes, [&](std::size_t position, std::int64_t byte) {
+    std::memcpy(partition + byte, &codes[position], element);
+  });
+}
+
 void copy_row(const TileStore& dst_store, const TensorAccess& dst, std::uint32_t dst_offset, const TileStore& src_store,
               const TensorAccess& src, std::uint32_t src_offset, std::uint32_t p) {
   std::uint8_t* to = dst_store.partition(dst.start_partition + p);

@@ -32,6 +32,14 @@ void read_tile(const TileStore& store, const TensorAccess& access, std::uint32_t
 void write_row(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
                const float* values, const ConversionMode& mode, RandomLane* lane);
 
+// The elements of read_row() as codes in the low bits, not converted.
+void read_codes(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
+                std::uint32_t* codes);
+
+// The bytes of write_row() from the codes of its values.
+void write_codes(const TileStore& store, const TensorAccess& access, std::uint32_t offset_bytes, std::uint32_t p,
+                 const std::uint32_t* codes);
+
 // Copies the bits of a row of one tile to another of the same element size and free_size().
 void copy_row(const TileStore& dst_store, const TensorAccess& dst, std::uint32_t dst_offset, const TileStore& src_store,
               const TensorAccess& src, std::uint32_t src_offset, std::uint32_t p);

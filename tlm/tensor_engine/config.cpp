@@ -7,6 +7,12 @@
 
 namespace azulejo {
 
+namespace {
+
+constexpr std::uint32_t kMaxPeStages = 3;  // as rtl/pe/pe.sv
+
+}  // namespace
+
 std::vector<std::string> validate(const TensorEngineConfig& config) {
   std::vector<std::string> problems;
   check_range(problems, "clock", Quantity::Frequency, config.clock, 1, kMaxClock);
@@ -16,6 +22,7 @@ std::vector<std::string> validate(const TensorEngineConfig& config) {
   check_range(problems, "matmul_start_cycles", config.matmul_start_cycles, 0, kMaxCycles);
   check_range(problems, "load_stationary_cycles", config.load_stationary_cycles, 0, kMaxCycles);
   check_range(problems, "issue_cycles", config.issue_cycles, 1, kMaxCycles);
+  check_range(problems, "pe_stages", config.pe_stages, 1, kMaxPeStages);
   return problems;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tlm/common/fidelity.h"
+
 namespace azulejo {
 
 struct TensorEngineConfig {
@@ -16,6 +18,8 @@ struct TensorEngineConfig {
   std::uint32_t matmul_start_cycles = 64;      // start of each matmul that nothing hides
   std::uint32_t load_stationary_cycles = 128;  // weight load, behind the running matmul
   std::uint32_t issue_cycles = 1;              // sequencer's own instructions
+  std::uint32_t pe_stages = 1;                 // pipeline stages of one PE
+  Fidelity pe = Fidelity::Tlm;                 // of the PE array
   bool flush_denormals = false;                // set by the core
   bool takes_e4m3fn = false;                   // set by the core: NeuronCore-v4; SDK error NCC_EVRF051 on the others
 };

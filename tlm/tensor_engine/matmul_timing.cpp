@@ -13,7 +13,7 @@ MatmulCycles matmul_cycles(const TensorEngineConfig& config, std::uint32_t movin
   MatmulCycles cycles;
   cycles.start = instructions * config.matmul_start_cycles;
   cycles.stream = std::uint64_t{passes} * moving_size;
-  cycles.drain = std::uint64_t{config.rows} + config.cols;
+  cycles.drain = std::uint64_t{config.rows} * config.pe_stages + config.cols;
   return cycles;
 }
 

@@ -20,7 +20,7 @@ std::uint32_t matmul_passes(Format stationary, Format moving, bool one_zero_oper
 struct MatmulCycles {
   std::uint64_t start = 0;   // nothing hides them
   std::uint64_t stream = 0;  // moving columns entering the array
-  std::uint64_t drain = 0;   // from the last column's entry to its arrival in PSUM: rows + columns of the array
+  std::uint64_t drain = 0;   // from the last column's entry to its arrival in PSUM: rows * pe_stages + columns
 };
 
 // FP32 runs as two LO_HI instructions (stationary low half, then high half), each with a start of its own and two

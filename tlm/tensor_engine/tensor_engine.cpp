@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "tlm/numerics/matmul.h"
 #include "tlm/numerics/random.h"
 #include "tlm/tensor_engine/matmul_timing.h"
+#include "tlm/tensor_engine/pe_array_model.h"
 
 namespace azulejo {
 namespace {
@@ -35,7 +35,10 @@ bool is_matmul_operand(const TensorEngineConfig& config, Format format) {
 }  // namespace
 
 TensorEngine::TensorEngine(const sc_core::sc_module_name& name, const TensorEngineConfig& config)
-    : Engine(name, {EngineId::Tensor, config.clock, config.issue_cycles}), config_(config) {
+    : Engine(name, {EngineId::Tensor, config.clock, config.issue_cycles}),
+      config_(config),
+      array_(std::make_unique<PeArrayModel>(
+          PeArrayModelConfig{config.rows, config.cols, config.pe_stages, config.flush_denormals})) {
   register_response(sbuf_initiator);
   register_response(psum_initiator);
 }
@@ -48,6 +51,16 @@ void TensorEngine::end_of_elaboration() {
 void TensorEngine::attach(const Instruments& instruments) {
   Engine::attach(instruments);
   wave_matmuls_ = WaveSignal(*instruments.wave, name(), "matmuls", 32);
+  if (config_.pe == Fidelity::Tlm) return;
+  wave_rtl_cycles_ = WaveSignal(*instruments.wave, name(), "rtl_cycles", 48);
+  if (config_.pe == Fidelity::Lockstep) {
+    wave_mismatches_ = WaveSignal(*instruments.wave, name(), "lockstep_mismatches", 32);
+  }
+}
+
+void TensorEngine::set_array(std::unique_ptr<PeArray> array, std::function<RtlCounts()> counts) {
+  array_ = std::move(array);
+  rtl_counts_ = std::move(counts);
 }
 
 bool TensorEngine::executes(Opcode opcode) const {
@@ -147,10 +160,7 @@ Engine::Started TensorEngine::begin_load(const Instruction& instruction) {
   weights_.k = stationary.partitions;
   weights_.m = stationary.free_size();
   weights_.format = stationary.format;
-  if (sbuf_.base != nullptr) {
-    weights_.values.resize(std::size_t{weights_.k} * weights_.m);
-    read_tile(sbuf_, stationary, offset_of(stationary), weights_.values.data(), config_.flush_denormals);
-  }
+  if (sbuf_.base != nullptr) array_->load({sbuf_, stationary, offset_of(stationary)});
   const std::uint64_t now = clock_.next_cycle(now_fs());
   load_free_ = now + config_.load_stationary_cycles;
   Started started;
@@ -184,13 +194,10 @@ void TensorEngine::multiply(const Instruction& instruction) {
   const TensorAccess& dst = instruction.operand[kDst];
   const TensorAccess& moving = instruction.operand[kMoving];
   const std::size_t n = moving.free_size();
-  const TileShape shape{weights_.k, weights_.m, n};
-  moving_.resize(shape.k * n);
-  read_tile(sbuf_, moving, offset_of(moving), moving_.data(), config_.flush_denormals);
-  const bool accumulate = (instruction.flags & kFlagAccumulate) != 0;
-  const bool stationary_one_zero = (instruction.flags & kFlagStationaryOneZero) != 0;
-  const bool moving_one_zero = (instruction.flags & kFlagMovingOneZero) != 0;
-  const bool fp32 = moving.format == Format::Fp32;
+  MatmulMode mode;
+  mode.accumulate = (instruction.flags & kFlagAccumulate) != 0;
+  mode.stationary_one_zero = (instruction.flags & kFlagStationaryOneZero) != 0;
+  mode.moving_one_zero = (instruction.flags & kFlagMovingOneZero) != 0;
 
   // PSUM words lie next to each other in nearly every program; else the tile goes through a buffer.
   const bool direct = dst.contiguous();
@@ -200,21 +207,20 @@ void TensorEngine::multiply(const Instruction& instruction) {
     psum = reinterpret_cast<float*>(psum_.partition(dst.start_partition) + offset_of(dst));
     stride = psum_.stride / sizeof(float);
   } else {
-    result_.resize(shape.m * n);
+    result_.resize(weights_.m * n);
     psum = result_.data();
-    if (accumulate) read_tile(psum_, dst, offset_of(dst), psum, false);
+    if (mode.accumulate) read_tile(psum_, dst, offset_of(dst), psum, false);
   }
-  if (fp32) {
-    matmul_fp32_passes(weights_.values.data(), shape.m, moving_.data(), n, shape, psum, stride, accumulate,
-                       config_.flush_denormals, stationary_one_zero, moving_one_zero);
-  } else {
-    matmul_into_psum(weights_.values.data(), shape.m, moving_.data(), n, shape, psum, stride, accumulate, false,
-                     config_.flush_denormals);
+  array_->multiply({sbuf_, moving, offset_of(moving)}, mode, psum, stride);
+  if (rtl_counts_) {
+    const RtlCounts counts = rtl_counts_();
+    wave_rtl_cycles_ = counts.cycles;
+    wave_mismatches_ = counts.mismatches;
   }
   if (flip_.enabled) {
     std::uint64_t state = flip_.seed + stats_.matmuls;
     const std::uint64_t word = splitmix64(state);
-    float& victim = psum[(word >> 32) % shape.m * stride + (word & 0xFFFF'FFFF) % n];
+    float& victim = psum[(word >> 32) % weights_.m * stride + (word & 0xFFFF'FFFF) % n];
     std::uint32_t bits;
     std::memcpy(&bits, &victim, sizeof bits);
     bits ^= std::uint32_t{1} << flip_.bit;

@@ -8,11 +8,15 @@
 // Architecture Guide for NKI, "Tensor Engine".
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "tlm/common/engine.h"
+#include "tlm/common/fidelity.h"
 #include "tlm/common/tile_data.h"
 #include "tlm/tensor_engine/config.h"
+#include "tlm/tensor_engine/pe_array.h"
 
 namespace azulejo {
 
@@ -33,10 +37,13 @@ class TensorEngine : public Engine {
     std::uint64_t macs = 0;  // multiply-adds of the modelled program
   };
 
-  // REQUIRES: validate(config) is empty.
+  // The array is the model. REQUIRES: validate(config) is empty.
   TensorEngine(const sc_core::sc_module_name& name, const TensorEngineConfig& config);
 
   const Stats& stats() const { return stats_; }
+  // Another array of the same sizes; `counts`, which may be empty, is asked after each matmul. REQUIRES: before the
+  // first load_stationary.
+  void set_array(std::unique_ptr<PeArray> array, std::function<RtlCounts()> counts = {});
   void inject(const PsumBitFlip& flip) { flip_ = flip; }
   void attach(const Instruments& instruments) override;
 
@@ -58,14 +65,14 @@ class TensorEngine : public Engine {
     std::uint32_t k = 0;
     std::uint32_t m = 0;
     Format format = Format::Bf16;
-    std::vector<float> values;  // [k][m], decoded; empty without data
   };
 
   const TensorEngineConfig config_;
+  std::unique_ptr<PeArray> array_;
+  std::function<RtlCounts()> rtl_counts_;
   TileStore sbuf_;
   TileStore psum_;
   Weights weights_;
-  std::vector<float> moving_;     // [k][n], decoded
   std::vector<float> result_;     // [m][n], when PSUM's access pattern is not contiguous
   std::uint64_t load_free_ = 0;   // cycle at which the weight load path is free
   std::uint64_t array_free_ = 0;  // cycle at which the array takes the next matmul
@@ -74,6 +81,8 @@ class TensorEngine : public Engine {
   PsumBitFlip flip_;
   Stats stats_;
   WaveSignal wave_matmuls_;
+  WaveSignal wave_rtl_cycles_;
+  WaveSignal wave_mismatches_;
 };
 
 }  // namespace azulejo

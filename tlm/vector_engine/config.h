@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tlm/common/fidelity.h"
 #include "tlm/numerics/format.h"
 #include "tlm/numerics/random.h"
 
@@ -19,6 +20,7 @@ struct VectorEngineConfig {
   std::uint32_t issue_cycles = 1;  // sequencer's own instructions
   Rounding rounding = Rounding::NearestEven;  // of outputs narrower than FP32
   RandomSource random_source = RandomSource::Lfsr;
+  Fidelity rounding_unit = Fidelity::Tlm;
   std::uint64_t seed = 0;        // of the rounding lanes; set by the platform
   bool flush_denormals = false;  // set by the core
 };

@@ -8,22 +8,37 @@
 
 #include "tlm/isa/opcode_table.h"
 #include "tlm/numerics/matmul.h"
+#include "tlm/rounding/rounding_unit_model.h"
 #include "tlm/vector_engine/vector_timing.h"
 
 namespace azulejo {
 
 VectorEngine::VectorEngine(const sc_core::sc_module_name& name, const VectorEngineConfig& config)
-    : Engine(name, {EngineId::Vector, config.clock, config.issue_cycles}), config_(config) {
+    : Engine(name, {EngineId::Vector, config.clock, config.issue_cycles}),
+      config_(config),
+      rounding_unit_(std::make_unique<RoundingUnitModel>(config.random_source, config.seed,
+                                                         static_cast<std::uint32_t>(EngineId::Vector))) {
   register_response(sbuf_initiator);
   register_response(psum_initiator);
-  for (std::uint32_t lane = 0; lane < kPartitions; ++lane) {
-    lanes_.emplace_back(config.random_source, config.seed, static_cast<std::uint32_t>(EngineId::Vector), lane);
-  }
 }
 
 void VectorEngine::end_of_elaboration() {
   sbuf_ = direct_store(sbuf_initiator);
   psum_ = direct_store(psum_initiator);
+}
+
+void VectorEngine::set_rounding_unit(std::unique_ptr<RoundingUnit> unit, std::function<RtlCounts()> counts) {
+  rounding_unit_ = std::move(unit);
+  rtl_counts_ = std::move(counts);
+}
+
+void VectorEngine::attach(const Instruments& instruments) {
+  Engine::attach(instruments);
+  if (config_.rounding_unit == Fidelity::Tlm) return;
+  wave_rtl_cycles_ = WaveSignal(*instruments.wave, name(), "rtl_cycles", 48);
+  if (config_.rounding_unit == Fidelity::Lockstep) {
+    wave_mismatches_ = WaveSignal(*instruments.wave, name(), "lockstep_mismatches", 32);
+  }
 }
 
 bool VectorEngine::executes(Opcode opcode) const {
@@ -87,6 +102,11 @@ Engine::Started VectorEngine::begin(const Instruction& instruction) {
   stats_.busy_cycles += cost;
   stats_.elements += std::uint64_t{instruction.operand[0].partitions} * instruction.operand[0].free_size();
   if (sbuf_.base != nullptr) compute(instruction);
+  if (rtl_counts_) {
+    const RtlCounts counts = rtl_counts_();
+    wave_rtl_cycles_ = counts.cycles;
+    wave_mismatches_ = counts.mismatches;
+  }
 
   Started started;
   started.next_issue = clock_.edge(free_);
@@ -119,7 +139,6 @@ void VectorEngine::compute(const Instruction& instruction) {
   };
 
   for (std::uint32_t p = 0; p < dst.partitions; ++p) {
-    RandomLane& lane = lanes_[dst.start_partition + p];
     switch (instruction.opcode) {
       case Opcode::TensorCopy: {
         const TensorAccess& src = instruction.operand[1];
@@ -149,7 +168,7 @@ void VectorEngine::compute(const Instruction& instruction) {
         break;
       }
     }
-    write_row(store(dst), dst, dst_offset, p, row_a_.data(), mode, &lane);
+    rounding_unit_->write_row(store(dst), dst, dst_offset, p, row_a_.data(), mode);
   }
 }
 

@@ -6,10 +6,14 @@
 // Source: Trainium/Inferentia2 Architecture Guide for NKI, "Vector Engine"; costs: vector_timing.h.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "tlm/common/engine.h"
-#include "tlm/numerics/random.h"
+#include "tlm/common/fidelity.h"
+#include "tlm/rounding/rounding_unit.h"
 #include "tlm/vector_engine/config.h"
 
 namespace azulejo {
@@ -24,10 +28,15 @@ class VectorEngine : public Engine {
     std::uint64_t busy_cycles = 0;
   };
 
-  // REQUIRES: validate(config) is empty.
+  // The rounding unit is the model. REQUIRES: validate(config) is empty.
   VectorEngine(const sc_core::sc_module_name& name, const VectorEngineConfig& config);
 
   const Stats& stats() const { return stats_; }
+  // Another unit with the same lanes; `counts`, which may be empty, is asked after each instruction. REQUIRES: before
+  // the first instruction.
+  void set_rounding_unit(std::unique_ptr<RoundingUnit> unit, std::function<RtlCounts()> counts = {});
+  void attach(const Instruments& instruments) override;
+  const RoundingUnit& rounding_unit() const { return *rounding_unit_; }
 
  private:
   bool executes(Opcode opcode) const override;
@@ -45,7 +54,10 @@ class VectorEngine : public Engine {
   TileStore psum_;
   TileAccess sbuf_access_;
   TileAccess psum_access_;
-  std::vector<RandomLane> lanes_;  // of the output's stochastic rounding, one per partition
+  std::unique_ptr<RoundingUnit> rounding_unit_;  // of the output, one lane per partition
+  std::function<RtlCounts()> rtl_counts_;
+  WaveSignal wave_rtl_cycles_;
+  WaveSignal wave_mismatches_;
   std::vector<float> row_a_;
   std::vector<float> row_b_;
   std::uint64_t free_ = 0;  // cycle at which the next instruction may start

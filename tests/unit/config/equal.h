@@ -8,15 +8,15 @@
 namespace azulejo {
 
 inline bool equal(const TensorEngineConfig& x, const TensorEngineConfig& y) {
-  const auto& [a, b, c, d, e, f, g, h, i] = x;
-  const auto& [j, k, l, m, n, o, p, q, r] = y;
-  return a == j && b == k && c == l && d == m && e == n && f == o && g == p && h == q && i == r;
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = x;
+  const auto& [l, m, n, o, p, q, r, s, t, u, v] = y;
+  return a == l && b == m && c == n && d == o && e == p && f == q && g == r && h == s && i == t && j == u && k == v;
 }
 
 inline bool equal(const VectorEngineConfig& x, const VectorEngineConfig& y) {
-  const auto& [a, b, c, d, e, f, g, h] = x;
-  const auto& [i, j, k, l, m, n, o, p] = y;
-  return a == i && b == j && c == k && d == l && e == m && f == n && g == o && h == p;
+  const auto& [a, b, c, d, e, f, g, h, i] = x;
+  const auto& [j, k, l, m, n, o, p, q, r] = y;
+  return a == j && b == k && c == l && d == m && e == n && f == o && g == p && h == q && i == r;
 }
 
 inline bool equal(const SyncEngineConfig& x, const SyncEngineConfig& y) {

@@ -125,6 +125,7 @@ std::string changed(const KeyInfo& key) {
   const std::map<std::string, std::string> by_path{{"name", "another"},
                                                    {"description", "another"},
                                                    {"chip.hbm_stacks", "1"},
+                                                   {"chip.nc.tensor_engine.pe_stages", "2"},
                                                    {"chip.nc.dma.ring_entries", "64"},
                                                    {"chip.nc.sbuf.banks", "2"},
                                                    {"chip.nc.psum.banks", "4"},

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does every seeded fault show? Each runs in the campaigns that use its module, small ones first.
+#include <array>
+#include <string_view>
+
+#include "tlm/cosim/campaign.h"
+#include "tlm/cosim/pe.h"
+
+namespace azulejo {
+namespace {
+
+enum class Campaign { Pe, Array, Rounding };
+
+std::string_view name_of(Campaign campaign) {
+  static constexpr std::array<std::string_view, 3> kNames = {"pe", "array", "rounding"};
+  return kNames[static_cast<std::size_t>(campaign)];
+}
+
+// Those that evaluate the module, by rtl/: fp_multiply, fp_align_add and fp_round are in every PE, the last two also in
+// the drain; fp_decode is at the array's edges, fp_encode in the rounding unit.
+std::vector<Campaign> campaigns_of(std::string_view module) {
+  if (module == "pe" || module == "fp_multiply" || module == "fp_align_add" || module == "fp_round") {
+    return {Campaign::Pe, Campaign::Array};
+  }
+  if (module == "fp_decode" || module == "pe_array_edge" || module == "pe_array_drain") return {Campaign::Array};
+  return {Campaign::Rounding};
+}
+
+// Large enough for every fault, with any seed that was tried.
+CampaignResult run(Campaign campaign, const CampaignOptions& options) {
+  if (campaign == Campaign::Pe) {
+    PeCampaign pe;
+    pe.formats = {Format::Bf16, Format::Fp16, Format::Fp32};
+    pe.macs = 100'000;
+    return run_pe_campaign(pe, options);
+  }
+  if (campaign == Campaign::Array) {
+    ArrayCampaign array;
+    array.rows = 8;
+    array.cols = 8;
+    array.n = 32;
+    array.formats = array_formats();
+    array.matmuls = 32;
+    array.stalls = true;
+    return run_array_campaign(array, options);
+  }
+  RoundingCampaign rounding;
+  rounding.formats = all_formats();
+  rounding.values = 100'000;
+  return run_rounding_campaign(rounding, options);
+}
+
+MutantOutcome run_all(const RtlFault* fault, const std::vector<Campaign>& campaigns, const CampaignOptions& options) {
+  MutantOutcome outcome;
+  outcome.fault = fault;
+  for (const Campaign campaign : campaigns) {
+    const CampaignResult result = run(campaign, options);
+    outcome.cycles += result.cycles;
+    outcome.cases += result.cases;
+    // Without a fault, a campaign that compares nothing is an alarm too: it could not have passed.
+    if (fault == nullptr ? !result.passed() : result.mismatches != 0) {
+      outcome.detected = true;
+      outcome.by = name_of(campaign);
+      break;
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<MutantOutcome> run_mutants(const MutantsCampaign& campaign, const CampaignOptions& options) {
+  std::vector<const RtlFault*> faults;
+  for (const std::string& name : campaign.names) faults.push_back(parse_fault(name).fault);
+  if (campaign.names.empty()) {
+    for (const RtlFault& fault : rtl_faults()) faults.push_back(&fault);
+  }
+
+  CampaignOptions each = options;
+  each.rtl.faults = true;
+  each.progress = nullptr;
+  each.coverage_file.clear();
+  std::vector<MutantOutcome> outcomes = {run_all(nullptr, {Campaign::Pe, Campaign::Array, Campaign::Rounding}, each)};
+  for (const RtlFault* fault : faults) {
+    each.fault = FaultPlace{};
+    each.fault.fault = fault;
+    each.fault_text = fault->name;
+    outcomes.push_back(run_all(fault, campaigns_of(fault->module), each));
+    if (options.progress) {
+      options.progress(static_cast<double>(outcomes.size()) / static_cast<double>(faults.size() + 1));
+    }
+  }
+  return outcomes;
+}
+
+}  // namespace azulejo

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cases of a reproducer file, each in a model and an RTL of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tlm/common/check.h"
+#include "tlm/common/error.h"
+#include "tlm/cosim/campaign.h"
+#include "tlm/cosim/pe.h"
+#include "tlm/cosim/pe_array_rtl.h"
+#include "tlm/cosim/rounding_unit_rtl.h"
+#include "tlm/numerics/float_bits.h"
+#include "tlm/tensor_engine/pe_array_model.h"
+#include "tlm/wave/verilator_hooks.h"
+
+namespace azulejo {
+namespace {
+
+// A tile of codes in memory of its own.
+class StoredTile {
+ public:
+  StoredTile(Format format, std::uint32_t k, std::uint32_t columns, const std::vector<std::uint32_t>& codes)
+      : bytes_(storage_bytes(format, columns) * k) {
+    tile_.store = {bytes_.data(), storage_bytes(format, columns)};
+    tile_.access.space = MemorySpace::Sbuf;
+    tile_.access.format = format;
+    tile_.access.partitions = static_cast<std::uint16_t>(k);
+    tile_.access.free[0].size = static_cast<std::uint16_t>(columns);
+    for (std::uint32_t p = 0; p < k; ++p) {
+      write_codes(tile_.store, tile_.access, 0, p, codes.data() + std::size_t{p} * columns);
+    }
+  }
+  const OperandTile& tile() const { return tile_; }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  OperandTile tile_;
+};
+
+class Replay {
+ public:
+  explicit Replay(const CampaignOptions& options) : options_(options) {}
+
+  CampaignResult run(const std::vector<CosimCase>& cases) {
+    const auto start = std::chrono::steady_clock::now();
+    result_.table = fmt::format("{:<6}  {:<10}  {:<22}  {}\n", "case", "unit", "outcome", "note");
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      run_case(i, cases[i]);
+      if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(cases.size()));
+    }
+    if (!options_.coverage_file.empty()) write_rtl_coverage(options_.coverage_file);
+    result_.cases = cases.size();
+    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::array<const char*, 4> kUnits = {"", "pe", "array", "rounding"};  // of the variant
+
+  // The parameters of a case, with those of the options that are given in their place.
+  struct Setup {
+    RtlParameters rtl;
+    FaultPlace fault;
+    CosimCase origin;
+  };
+
+  Setup setup_of(const CosimCase& one) const {
+    Setup setup;
+    setup.origin = one;
+    if (!options_.fault_text.empty()) {
+      setup.fault = options_.fault;
+      setup.origin.fault = options_.fault.fault == nullptr ? "" : options_.fault_text;
+    } else if (!one.fault.empty()) {
+      setup.fault = parse_fault(one.fault);
+    }
+    if (!options_.rtl.pe_directory.empty()) {
+      setup.origin.pe_directory = options_.rtl.pe_directory;
+      setup.origin.pe_top = options_.rtl.pe_top;
+    }
+    setup.rtl.pipeline_stages = one.pipeline_stages;
+    setup.rtl.flush_denormals = one.flush_denormals;
+    setup.rtl.faults = setup.fault.fault != nullptr;
+    setup.rtl.coverage = !options_.coverage_file.empty();
+    setup.rtl.pe_directory = setup.origin.pe_directory;
+    setup.rtl.pe_top = setup.origin.pe_top;
+    return setup;
+  }
+
+  void run_case(std::size_t index, const CosimCase& one) {
+    AZULEJO_CHECK(one.operation.index() != 0, "a case without an operation is replayed");
+    const Setup setup = setup_of(one);
+    if (setup.fault.fault != nullptr && !runs_module(kUnits[one.operation.index()], setup.fault.fault->module)) {
+      throw ConfigError(fmt::format("case {}: fault {} is in {}, which a case of {} does not run", index,
+                                    setup.fault.fault->name, setup.fault.fault->module, kUnits[one.operation.index()]));
+    }
+    LockstepLog log;
+    const std::uint64_t failures = rtl_failures();
+    try {
+      const RtlLibrary& library = RtlLibrary::load(setup.rtl, options_.message);
+      if (const auto* pe = std::get_if<PeCase>(&one.operation)) run_pe(*pe, setup, library, log);
+      if (const auto* array = std::get_if<ArrayCase>(&one.operation)) run_array(*array, setup, library, log);
+      if (const auto* rounding = std::get_if<RoundingCase>(&one.operation)) {
+        result_.cycles += replay_rounding(*rounding, setup.origin, setup.fault, library, plain_context(), log,
+                                          keeps_units() ? &kept_ : nullptr);
+      }
+    } catch (const ConfigError& error) {
+      std::vector<std::string> problems;
+      for (const std::string& problem : error.problems())
+        problems.push_back(fmt::format("cases[{}]: {}", index, problem));
+      throw ConfigError(problems);
+    }
+    if (const std::uint64_t failed = rtl_failures() - failures; failed != 0 && log.mismatches() == 0) {
+      Difference difference;
+      difference.unit = kUnits[one.operation.index()];
+      difference.what = "failed assertions";
+      difference.rtl = static_cast<std::uint32_t>(failed);
+      difference.is_fp32 = false;
+      difference.reproducer = setup.origin;
+      log.differed(1, std::move(difference));
+    }
+    const std::string outcome = log.mismatches() == 0 ? "no mismatch" : fmt::format("mismatches: {}", log.mismatches());
+    result_.table +=
+        fmt::format("{:<6}  {:<10}  {:<22}  {}\n", index, kUnits[one.operation.index()], outcome, one.note);
+    result_.mismatches += log.mismatches();
+    for (const Difference& difference : log.differences()) {
+      if (result_.differences.size() < LockstepLog::kMaxKept) result_.differences.push_back(difference);
+    }
+  }
+
+  void run_pe(const PeCase& operation, const Setup& setup, const RtlLibrary& library, LockstepLog& log) {
+    const bool shipped = setup.rtl.pe_directory.empty();
+    const std::uint32_t latency = shipped ? setup.rtl.pipeline_stages : std::max(1U, library.pe_latency_cycles());
+    rtl::FaultSelect fault;
+    if (setup.fault.fault != nullptr) fault.fault = setup.fault.fault->id;
+    auto pes = std::make_unique<PeLockstep>(make_pe_model(latency, setup.rtl.flush_denormals),
+                                            make_pe_rtl(library, plain_context(), "pe", fault));
+    const std::optional<PeMismatch> mismatch = pes->run(operation.inputs);
+    result_.cycles += operation.inputs.size();
+    log.compared(operation.inputs.size());
+    if (mismatch) {
+      Difference difference;
+      difference.unit = "pe";
+      difference.cycle = mismatch->cycle;
+      difference.what = mismatch->what;
+      difference.model = mismatch->model;
+      difference.rtl = mismatch->rtl;
+      difference.is_fp32 = mismatch->is_fp32;
+      difference.operands = describe_operands(operation.inputs, *mismatch, latency);
+      difference.reproducer = setup.origin;
+      log.differed(1, std::move(difference));
+    }
+    keep(std::move(pes));
+  }
+
+  // Without stalls, then with them, until it differs: a case does not say which stalls it met.
+  void run_array(const ArrayCase& operation, const Setup& setup, const RtlLibrary& library, LockstepLog& log) {
+    constexpr std::uint32_t kStallOf256 = 64;
+    PeArrayRtlConfig config;
+    config.name = "array";
+    config.rows = operation.rows;
+    config.cols = operation.cols;
+    config.fault = setup.fault;
+    const std::vector<std::string> problems =
+        validate(config, library, setup.rtl.pipeline_stages, setup.rtl.flush_denormals);
+    if (!problems.empty()) throw ConfigError(problems);
+    const StoredTile stationary(operation.stationary_format, operation.k, operation.m, operation.stationary);
+    const StoredTile moving(operation.moving_format, operation.k, operation.n, operation.moving);
+    const MatmulMode mode{operation.accumulate, operation.stationary_one_zero, operation.moving_one_zero};
+    for (const bool stalls : {false, true}) {
+      if (log.mismatches() != 0) break;
+      auto rtl = std::make_unique<PeArrayRtl>(config, library, plain_context());
+      if (stalls) rtl->stall(kStallOf256, kStallOf256, options_.seed);
+      const PeArrayRtl& array = *rtl;
+      PeArrayModelConfig model;
+      model.rows = operation.rows;
+      model.cols = operation.cols;
+      model.pe_stages = setup.rtl.pipeline_stages;
+      model.flush_denormals = setup.rtl.flush_denormals;
+      std::shared_ptr<PeArray> lockstep =
+          make_pe_array_lockstep(std::make_unique<PeArrayModel>(model), std::move(rtl), config, setup.origin, log);
+      std::vector<float> psum(std::size_t{operation.m} * operation.n);
+      for (std::size_t i = 0; i < operation.psum.size(); ++i) psum[i] = bits_to_float(operation.psum[i]);
+      lockstep->load(stationary.tile());
+      lockstep->multiply(moving.tile(), mode, psum.data(), operation.n);
+      result_.cycles += array.stats().cycles;
+      keep(std::move(lockstep));
+    }
+  }
+
+  // Verilator's coverage is counted in the units themselves.
+  bool keeps_units() const { return !options_.coverage_file.empty(); }
+  void keep(std::shared_ptr<void> units) {
+    if (keeps_units()) kept_.push_back(std::move(units));
+  }
+
+  const CampaignOptions& options_;
+  std::vector<std::shared_ptr<void>> kept_;
+  CampaignResult result_;
+};
+
+}  // namespace
+
+CampaignResult run_replay(const std::vector<CosimCase>& cases, const CampaignOptions& options) {
+  return Replay(options).run(cases);
+}
+
+}  // namespace azulejo
