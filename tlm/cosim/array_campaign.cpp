@@ -16,6 +16,7 @@
 
 #include "tlm/common/error.h"
 #include "tlm/cosim/campaign.h"
+#include "tlm/cosim/host_tile.h"
 #include "tlm/cosim/pe.h"
 #include "tlm/cosim/pe_array_rtl.h"
 #include "tlm/cosim/pe_stimulus.h"
@@ -171,26 +172,6 @@ ArrayCase random_case(const CaseLimits& limits, Format format, bool full, const 
 bool keeps_stationary(const std::optional<ArrayCase>& last, Format format, StimulusRandom& random) {
   return last && last->stationary_format == format && random.one_in(3);
 }
-
-// A tile with the memory that it lies in.
-class HostTile {
- public:
-  HostTile(Format format, std::uint32_t k, std::uint32_t columns, const std::vector<std::uint32_t>& codes)
-      : bytes_(k * storage_bytes(format, columns)) {
-    tile_.store = {bytes_.data(), storage_bytes(format, columns)};
-    tile_.access.format = format;
-    tile_.access.partitions = static_cast<std::uint16_t>(k);
-    tile_.access.free[0].size = static_cast<std::uint16_t>(columns);
-    for (std::uint32_t p = 0; p < k; ++p) {
-      write_codes(tile_.store, tile_.access, 0, p, codes.data() + std::size_t{p} * columns);
-    }
-  }
-  const OperandTile& tile() const { return tile_; }
-
- private:
-  std::vector<std::uint8_t> bytes_;
-  OperandTile tile_;
-};
 
 // The chain of fused multiply-adds, on operands: shares nothing with the model of whole tiles.
 float multiply_add(const Operand& act, const Operand& weight, float sum, bool flush_denormals) {

@@ -12,6 +12,7 @@
 #include "tlm/common/check.h"
 #include "tlm/common/error.h"
 #include "tlm/cosim/campaign.h"
+#include "tlm/cosim/host_tile.h"
 #include "tlm/cosim/pe.h"
 #include "tlm/cosim/pe_array_rtl.h"
 #include "tlm/cosim/rounding_unit_rtl.h"
@@ -21,27 +22,6 @@
 
 namespace azulejo {
 namespace {
-
-// A tile of codes in memory of its own.
-class StoredTile {
- public:
-  StoredTile(Format format, std::uint32_t k, std::uint32_t columns, const std::vector<std::uint32_t>& codes)
-      : bytes_(storage_bytes(format, columns) * k) {
-    tile_.store = {bytes_.data(), storage_bytes(format, columns)};
-    tile_.access.space = MemorySpace::Sbuf;
-    tile_.access.format = format;
-    tile_.access.partitions = static_cast<std::uint16_t>(k);
-    tile_.access.free[0].size = static_cast<std::uint16_t>(columns);
-    for (std::uint32_t p = 0; p < k; ++p) {
-      write_codes(tile_.store, tile_.access, 0, p, codes.data() + std::size_t{p} * columns);
-    }
-  }
-  const OperandTile& tile() const { return tile_; }
-
- private:
-  std::vector<std::uint8_t> bytes_;
-  OperandTile tile_;
-};
 
 class Replay {
  public:
@@ -169,8 +149,8 @@ class Replay {
     const std::vector<std::string> problems =
         validate(config, library, setup.rtl.pipeline_stages, setup.rtl.flush_denormals);
     if (!problems.empty()) throw ConfigError(problems);
-    const StoredTile stationary(operation.stationary_format, operation.k, operation.m, operation.stationary);
-    const StoredTile moving(operation.moving_format, operation.k, operation.n, operation.moving);
+    const HostTile stationary(operation.stationary_format, operation.k, operation.m, operation.stationary);
+    const HostTile moving(operation.moving_format, operation.k, operation.n, operation.moving);
     const MatmulMode mode{operation.accumulate, operation.stationary_one_zero, operation.moving_one_zero};
     for (const bool stalls : {false, true}) {
       if (log.mismatches() != 0) break;
