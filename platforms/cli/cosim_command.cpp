@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platforms/cli/cosim_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cmath>

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -147,11 +146,8 @@ RtlArguments read_rtl(const RunArguments& arguments, std::vector<std::string>& p
     read.pe_top = sources.top;
   }
   if (!arguments.rtl_fault.empty()) {
-    try {
-      read.fault = parse_fault(arguments.rtl_fault);
-    } catch (const ConfigError& error) {
-      for (const std::string& problem : error.problems()) problems.push_back("--rtl-fault: " + problem);
-    }
+    collect(
+        problems, [&] { read.fault = parse_fault(arguments.rtl_fault); }, "--rtl-fault: ");
   }
   return read;
 }
