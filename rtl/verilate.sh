@@ -6,8 +6,8 @@
 #   rtl/verilate.sh --output LIB.so [--stages N] [--flush 0|1] [--faults | --coverage] [--pe DIR] [--pe-top MODULE]
 #                   [--runtime DIR] [--cxx COMPILER] [--jobs N]
 #
-# --faults: seeded faults, --coverage: line and toggle coverage; both with assertions and without waveforms. A PE of one's own
-# has its assertions always.
+# --faults: seeded faults; --coverage: line and toggle coverage, without waveforms; both with assertions. A PE of one's own has
+# its assertions always.
 # --runtime: where libazulejo_verilator.so is.
 set -euo pipefail
 
@@ -69,10 +69,15 @@ compiler_flags=(-std=c++17 -fPIC -w -I"$source_dir" -I"$work" -isystem "${VERILA
 if [[ -n $pe ]]; then verilator_flags+=(--assert); fi
 if ((faults || coverage)); then
   verilator_flags+=(--assert)
-  compiler_flags+=(-O1 -DVM_TRACE=0 -DVM_TRACE_VCD=0)
+  compiler_flags+=(-O1)
+else
+  compiler_flags+=(-O2)
+fi
+if ((coverage)); then
+  compiler_flags+=(-DVM_TRACE=0 -DVM_TRACE_VCD=0)
 else
   verilator_flags+=(--trace)
-  compiler_flags+=(-O2 -DAZULEJO_RTL_TRACE -DVM_TRACE=1 -DVM_TRACE_VCD=1)
+  compiler_flags+=(-DAZULEJO_RTL_TRACE -DVM_TRACE=1 -DVM_TRACE_VCD=1)
 fi
 if ((faults)); then
   verilator_flags+=(+define+AZULEJO_FAULTS)

@@ -35,7 +35,8 @@ Platform::Platform(const PlatformConfig& config, const PlatformOptions& options,
     for (std::uint32_t i = 0; i < config.chip.cores; ++i) cores.push_back(places[c * config.chip.cores + i].config);
     std::vector<HbmConfig> stacks;
     for (std::uint32_t i = 0; i < config.chip.hbm_stacks; ++i) stacks.push_back(hbm_config(config, c, i));
-    chips_.push_back(std::make_unique<Chip>(fmt::format("chip{}", c).c_str(), cores, stacks, options.keep_data));
+    chips_.push_back(std::make_unique<Chip>(fmt::format("chip{}", c).c_str(), cores, stacks, options.keep_data,
+                                            options.transactions));
     Chip& chip = *chips_.back();
     host.memory_initiator.bind(chip.interconnect.target);
     for (std::size_t i = 0; i < chip.cores(); ++i) {

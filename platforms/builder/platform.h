@@ -18,6 +18,7 @@ struct PlatformOptions {
   bool keep_data = true;      // false: --data none
   std::uint64_t seed = 0;     // of every random source
   PsumBitFlip psum_bit_flip;  // injected into every tensor engine
+  bool transactions = false;  // the wave shows those at the sockets (TransactionProbe); costs time
   TwinOptions twins;          // of units in RTL; without data none is loaded, as nothing would enter it
 };
 

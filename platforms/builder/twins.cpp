@@ -54,10 +54,6 @@ FaultPlace fault_of(const RtlUnit& unit, const TwinOptions& options) {
   return has_fault(unit, options.fault) ? options.fault : FaultPlace{};
 }
 
-VerilatedContext& context_of(const TwinOptions& options) {
-  return options.context != nullptr ? *options.context : plain_context();
-}
-
 // The library that a unit of a core comes from; faults cost speed, so only the units that have one can have any.
 RtlParameters parameters_of(const RtlUnit& unit, const NeuronCoreConfig& config, const TwinOptions& options) {
   RtlParameters parameters;
@@ -100,12 +96,12 @@ class CapturingArray : public PeArray {
         wanted_(wanted),
         captured_(captured) {}
 
-  void load(const OperandTile& stationary) override {
+  void load(const OperandTile& stationary, std::uint64_t cycle) override {
     if (captured_.size() < wanted_) {
       stationary_ = stationary;
       stationary_codes_ = read_tile_codes(stationary);
     }
-    array_->load(stationary);
+    array_->load(stationary, cycle);
   }
 
   void multiply(const OperandTile& moving, const MatmulMode& mode, float* psum, std::size_t stride) override {
@@ -138,15 +134,48 @@ PeArrayModelConfig model_of(const NeuronCoreConfig& config) {
   return {config.tensor_engine.rows, config.tensor_engine.cols, config.tensor_engine.pe_stages, config.flush_denormals};
 }
 
+std::unique_ptr<ArrayWave> make_array_wave(const PeArrayRtlConfig& rtl, const NeuronCoreConfig& config,
+                                           const RtlLibrary& library, const TwinOptions& options) {
+  if (options.wave == nullptr) return nullptr;
+  const rtl::PeTileAbi& tile = library.abi().tile;
+  ArrayWaveConfig wave;
+  wave.name = rtl.name;
+  wave.tile_rows = rtl.rows / tile.rows;
+  wave.tile_cols = rtl.cols / tile.cols;
+  wave.clock_hz = config.tensor_engine.clock;
+  if (options.wave_unit == rtl.name) {  // where sums go in, and where they leave
+    const std::uint32_t col = options.wave_lane / tile.cols;
+    wave.also = {fmt::format("tile_0_{}", col), fmt::format("tile_{}_{}", wave.tile_rows - 1, col),
+                 fmt::format("drain_{}", col)};
+  }
+  std::string faulty;
+  rtl::FaultSelect select;
+  if (rtl.fault.fault != nullptr) {
+    select.fault = rtl.fault.fault->id;
+    if (rtl.fault.row >= 0) {
+      const auto row = static_cast<std::uint32_t>(rtl.fault.row);
+      const auto col = static_cast<std::uint32_t>(rtl.fault.col);
+      select.row = static_cast<std::uint8_t>(row % tile.rows);
+      select.col = static_cast<std::uint8_t>(col % tile.cols);
+      faulty = fmt::format("tile_{}_{}", row / tile.rows, col / tile.cols);
+      wave.also.push_back(faulty);
+      wave.also.push_back(fmt::format("drain_{}", col / tile.cols));
+    }
+  }
+  auto made = std::make_unique<ArrayWave>(*options.wave, wave, library.abi());
+  if (select.fault != 0) made->select_fault(faulty, select);
+  return made;
+}
+
 // Throws ConfigError: parameters of the RTL that disagree with the configuration, or a latency that its timing does not
 // have.
 std::unique_ptr<PeArrayRtl> make_verilated_array(const PeArrayRtlConfig& rtl, const NeuronCoreConfig& config,
-                                                 const RtlLibrary& library, const TwinOptions& options) {
+                                                 const RtlLibrary& library) {
   std::vector<std::string> problems = validate(rtl, library, config.tensor_engine.pe_stages, config.flush_denormals);
   for (std::string& problem : problems) problem.insert(0, rtl.name + ": ");
   if (!problems.empty()) throw ConfigError(problems);
 
-  auto array = std::make_unique<PeArrayRtl>(rtl, library, context_of(options));
+  auto array = std::make_unique<PeArrayRtl>(rtl, library, plain_context());
   const std::uint64_t expected = matmul_cycles(config.tensor_engine, 1, 1).drain;
   if (array->latency_cycles() != expected) {
     throw ConfigError(fmt::format(
@@ -169,18 +198,36 @@ std::unique_ptr<PeArray> make_pe_array(Twins::Unit& unit, const NeuronCoreConfig
     case Fidelity::Tlm:
       break;
     case Fidelity::Rtl: {
-      auto verilated = make_verilated_array(rtl, config, library, options);
+      auto verilated = make_verilated_array(rtl, config, library);
+      unit.array_wave = make_array_wave(rtl, config, library, options);
+      verilated->run_in_engine_time(unit.array_wave.get());
       unit.array = verilated.get();
       return verilated;
     }
     case Fidelity::Lockstep: {
-      auto verilated = make_verilated_array(rtl, config, library, options);
+      auto verilated = make_verilated_array(rtl, config, library);
+      unit.array_wave = make_array_wave(rtl, config, library, options);
+      verilated->run_in_engine_time(unit.array_wave.get());
       unit.array = verilated.get();
       return make_pe_array_lockstep(std::move(model), std::move(verilated), rtl, case_of(unit.unit, config, options),
                                     unit.log);
     }
   }
   return model;
+}
+
+std::unique_ptr<LaneWave> make_lane_wave(const RoundingUnitRtlConfig& rtl, const VectorEngineConfig& engine,
+                                         const RtlLibrary& library, const TwinOptions& options) {
+  if (options.wave == nullptr) return nullptr;
+  LaneWaveConfig wave;
+  wave.name = rtl.name;
+  wave.lanes = kPartitions;
+  if (options.wave_unit == rtl.name) wave.also = options.wave_lane;
+  wave.clock_hz = engine.clock;
+  if (rtl.fault.fault != nullptr) wave.fault.fault = rtl.fault.fault->id;
+  const rtl::LibraryAbi& abi = library.abi();
+  return std::make_unique<LaneWave>(*options.wave, wave,
+                                    rtl.source == RandomSource::Xorwow ? abi.rounding_xorwow : abi.rounding_lfsr);
 }
 
 std::unique_ptr<RoundingUnit> make_rounding_unit(Twins::Unit& unit, const NeuronCoreConfig& config,
@@ -193,12 +240,16 @@ std::unique_ptr<RoundingUnit> make_rounding_unit(Twins::Unit& unit, const Neuron
     case Fidelity::Tlm:
       break;
     case Fidelity::Rtl: {
-      auto verilated = make_rounding_unit_rtl(rtl, library, context_of(options), *model);
+      auto verilated = make_rounding_unit_rtl(rtl, library, plain_context(), *model);
+      unit.lane_wave = make_lane_wave(rtl, engine, library, options);
+      verilated->record(unit.lane_wave.get());
       unit.rounding_unit = verilated.get();
       return verilated;
     }
     case Fidelity::Lockstep: {
-      auto verilated = make_rounding_unit_rtl(rtl, library, context_of(options), *model);
+      auto verilated = make_rounding_unit_rtl(rtl, library, plain_context(), *model);
+      unit.lane_wave = make_lane_wave(rtl, engine, library, options);
+      verilated->record(unit.lane_wave.get());
       unit.rounding_unit = verilated.get();
       return make_rounding_unit_lockstep(std::move(model), std::move(verilated), engine.random_source, unit.unit.name,
                                          case_of(unit.unit, config, options), unit.log);
@@ -250,6 +301,13 @@ std::string fault_problem(const FaultPlace& fault, const std::vector<RtlUnit>& u
                      with_module->rows - 1, with_module->cols - 1);
 }
 
+Twins::Unit::Unit(RtlUnit described, std::uint64_t clock_hz, const TwinOptions& options)
+    : unit(std::move(described)), log([clock_hz, seen = options.on_difference](const Difference& difference) {
+        Difference timed = difference;
+        timed.time = Clock(clock_hz).edge(difference.engine_cycle);
+        if (seen) seen(timed);
+      }) {}
+
 Twins::Twins(const std::vector<CorePlace>& cores, const TwinOptions& options) : built_(cores.size()) {
   std::vector<std::string> problems;
   const auto collect = [&](const auto& build) {
@@ -268,14 +326,19 @@ Twins::Twins(const std::vector<CorePlace>& cores, const TwinOptions& options) : 
     for (const RtlUnit& described : units_of(cores[c].name, config)) {
       collect([&] {
         const RtlLibrary& library = RtlLibrary::load(parameters_of(described, config, options), options.progress);
-        units_.push_back(std::make_unique<Unit>(described, options));
+        const std::uint64_t clock_hz = described.array ? config.tensor_engine.clock : config.vector_engine.clock;
+        units_.push_back(std::make_unique<Unit>(described, clock_hz, options));
         Unit& unit = *units_.back();
         if (described.array) {
           built.array = make_pe_array(unit, config, library, options);
-          built.array_counts = [&unit] { return RtlCounts{unit.array->stats().cycles, unit.log.mismatches()}; };
+          built.array_counts = [&unit] {
+            return RtlCounts{unit.array->stats().cycles, unit.log.mismatches(), unit.log.newest_cycle()};
+          };
         } else {
           built.rounding_unit = make_rounding_unit(unit, config, library, options);
-          built.rounding_counts = [&unit] { return RtlCounts{unit.rounding_unit->cycles(), unit.log.mismatches()}; };
+          built.rounding_counts = [&unit] {
+            return RtlCounts{unit.rounding_unit->cycles(), unit.log.mismatches(), unit.log.newest_cycle()};
+          };
         }
       });
     }
@@ -309,6 +372,14 @@ std::uint64_t Twins::compared() const {
 std::uint64_t Twins::mismatches() const {
   std::uint64_t sum = 0;
   for (const auto& unit : units_) sum += unit->log.mismatches();
+  return sum;
+}
+
+std::uint64_t Twins::wave_differences() const {
+  std::uint64_t sum = 0;
+  for (const auto& unit : units_) {
+    if (unit->array_wave) sum += unit->array_wave->differences();
+  }
   return sum;
 }
 

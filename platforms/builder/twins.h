@@ -24,7 +24,9 @@ struct TwinOptions {
   std::string pe_directory;  // of a PE of one's own; empty: rtl/pe/pe.sv
   std::string pe_top = "pe";
   FaultPlace fault;                                      // REQUIRES: fault_problems() found nothing
-  VerilatedContext* context = nullptr;                   // that of the run's waveform; null: plain_context()
+  WaveFile* wave = nullptr;                              // shows the RTL's inside; may be null
+  std::string wave_unit;                                 // of which it shows, besides, the lane:
+  std::uint32_t wave_lane = 0;                           // column of an array, lane of a rounding unit
   std::size_t capture = 0;                               // matmuls whose operands are kept, the first of the run
   std::string origin;                                    // where cases come from, for their notes
   std::function<void(const Difference&)> on_difference;  // the first of each unit; may be empty
@@ -57,9 +59,11 @@ class Twins {
     RtlUnit unit;
     const PeArrayRtl* array = nullptr;  // one of the two
     const RoundingUnitRtl* rounding_unit = nullptr;
+    std::unique_ptr<ArrayWave> array_wave;  // of the two, if there is a wave
+    std::unique_ptr<LaneWave> lane_wave;
     LockstepLog log;
 
-    Unit(RtlUnit described, const TwinOptions& options) : unit(std::move(described)), log(options.on_difference) {}
+    Unit(RtlUnit described, std::uint64_t clock_hz, const TwinOptions& options);
   };
 
   // Loads the RTL of every unit that `cores` wants and builds it. Throws ConfigError with all problems: RTL that cannot
@@ -72,6 +76,8 @@ class Twins {
   const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
   std::uint64_t compared() const;    // elements, by all units in lockstep
   std::uint64_t mismatches() const;  // of which differ
+  // Valid outputs that differ between RTL and its replicas in the wave; not 0: the wave does not show what ran.
+  std::uint64_t wave_differences() const;
   // The operands of the first matmuls, as many as were asked for or ran.
   const std::vector<CosimCase>& captured() const { return captured_; }
 

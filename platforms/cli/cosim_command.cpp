@@ -6,9 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -19,14 +21,19 @@
 #include <tuple>
 #include <utility>
 
+#include "platforms/cli/list_command.h"
 #include "platforms/cli/log.h"
 #include "platforms/cli/pe_sources.h"
 #include "tlm/common/error.h"
 #include "tlm/common/output_file.h"
+#include "tlm/common/units.h"
 #include "tlm/cosim/campaign.h"
+#include "tlm/cosim/campaign_wave.h"
 #include "tlm/cosim/case.h"
 #include "tlm/cosim/pe.h"
 #include "tlm/isa/text.h"
+#include "tlm/tensor_engine/config.h"
+#include "tlm/wave/crash_flush.h"
 #include "tlm/wave/verilator_hooks.h"
 
 namespace azulejo::cli {
@@ -182,14 +189,19 @@ void check_outputs(const CosimArguments& arguments, const std::string& reproduce
   };
   check("--coverage", arguments.coverage);
   check("--reproducer", reproducer);
+  check("--wave", arguments.wave.path);
   const auto resolved = [](const std::string& path) {
     std::error_code ignored;
     return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
   };
-  for (const auto& [option, other] : {std::pair("--reproducer", &reproducer), std::pair("FILE", &arguments.file)}) {
-    if (!arguments.coverage.empty() && !other->empty() && resolved(arguments.coverage) == resolved(*other)) {
-      problems.push_back(fmt::format("--coverage and {} name the same file {}; give each its own", option,
-                                     quote_word(arguments.coverage)));
+  for (const auto& [option, path] :
+       {std::pair("--coverage", &arguments.coverage), std::pair("--wave", &arguments.wave.path)}) {
+    for (const auto& [other, other_path] :
+         {std::pair("--reproducer", &reproducer), std::pair("FILE", &arguments.file)}) {
+      if (!path->empty() && !other_path->empty() && resolved(*path) == resolved(*other_path)) {
+        problems.push_back(
+            fmt::format("{} and {} name the same file {}; give each its own", option, other, quote_word(*path)));
+      }
     }
   }
 }
@@ -297,9 +309,10 @@ std::string difference_text(const CampaignResult& result, const std::string& rep
   return text;
 }
 
-// Prints the result and gives the exit status. `reproducer`: where the first difference goes, empty: nowhere.
+// Prints the result and gives the exit status. `reproducer`: where the first difference goes, empty: nowhere. `wave`:
+// what to say of it, empty: nothing.
 int report(const CosimArguments& arguments, const CampaignResult& result, const std::string& noun,
-           const std::string& what, const std::string& reproducer) {
+           const std::string& what, const std::string& reproducer, const std::string& wave) {
   int status = result.passed() ? 0 : 1;
   const std::string difference = difference_text(result, reproducer, status);
   std::string text;
@@ -309,6 +322,7 @@ int report(const CosimArguments& arguments, const CampaignResult& result, const 
                     {"RTL cycles in all", std::to_string(result.cycles)},
                     {"time in model and RTL", fmt::format("{:.2f} s", result.seconds)}};
     for (const auto& [name, value] : result.figures) figures.push_back({name, value});
+    if (!wave.empty()) figures.push_back({"wave", wave});
     text += table(figures);
     if (!result.table.empty()) text += "\n" + result.table;
     if (!result.holes.empty()) {
@@ -332,7 +346,8 @@ std::string names_of(const std::vector<Format>& formats) {
   return join_words(names);
 }
 
-int report_mutants(const CosimArguments& arguments, const std::vector<MutantOutcome>& outcomes, double seconds) {
+int report_mutants(const CosimArguments& arguments, const std::vector<MutantOutcome>& outcomes, double seconds,
+                   const std::string& wave) {
   const bool clean = !outcomes.front().detected;
   Rows rows = {{"fault", "module", "detected by", "RTL cycles", "cases"}};
   Rows equivalents;
@@ -367,7 +382,9 @@ int report_mutants(const CosimArguments& arguments, const std::vector<MutantOutc
     for (const std::string& name : wrong) text += fmt::format("said to be equivalent, but detected: {}\n", name);
     text += fmt::format("survivors: {}\n", survivors.size());
     for (const std::string& name : survivors) text += "  " + name + "\n";
-    text += fmt::format("host time: {:.1f} s\n\n", seconds);
+    text += fmt::format("host time: {:.1f} s\n", seconds);
+    if (!wave.empty()) text += fmt::format("wave: {}\n", wave);
+    text += "\n";
   }
   text += fmt::format("{} mutation score {}/{} = {}{}{}\n", passed ? "PASS" : "FAIL", detected, counting,
                       percent(detected, counting),
@@ -464,6 +481,178 @@ void add_campaign_options(CLI::App& app, CosimArguments& arguments) {
       ->capture_default_str();
 }
 
+// One command, found good.
+
+struct CosimPlan {
+  CampaignOptions options;
+  PeCampaign pe;
+  RoundingCampaign rounding;
+  ArrayCampaign array;
+  MutantsCampaign mutants;
+  std::vector<CosimCase> cases;
+  WaveRequest wave;
+};
+
+void read_cosim_wave(const CosimArguments& arguments, CosimPlan& plan, Problems& problems) {
+  plan.wave = read_wave(arguments.wave, problems);
+  if (plan.wave.trigger == WaveTriggerKind::Fault) {
+    problems.push_back(
+        "--wave-trigger: fault is one of a program, and no program runs here; use mismatch or PATH==VALUE, such as "
+        "compare.mismatches==1");
+  }
+  if (plan.wave.wanted && !arguments.coverage.empty()) {
+    problems.push_back("--wave: RTL with --coverage has no waveforms; leave out one of them");
+  }
+}
+
+CosimPlan read_cosim(const CosimArguments& arguments, const std::string& reproducer) {
+  const std::string& campaign = arguments.campaign;
+  Problems problems;
+  CosimPlan plan;
+  CampaignOptions& options = plan.options;
+  options.seed = read_number("--seed", arguments.seed, 0, UINT64_MAX, problems);
+  options.rtl.pipeline_stages =
+      static_cast<std::uint32_t>(read_number("--pe-stages", arguments.pe_stages, 1, 3, problems));
+  options.rtl.flush_denormals = arguments.flush_denormals;
+  options.coverage_file = arguments.coverage;
+  if (!arguments.rtl.empty()) {
+    const PeSources sources = read_pe_sources(arguments.rtl, problems);
+    options.rtl.pe_directory = sources.directory;
+    options.rtl.pe_top = sources.top;
+  }
+  read_fault(arguments, options, problems);
+  read_cosim_wave(arguments, plan, problems);
+  check_outputs(arguments, reproducer, problems);
+  if (campaign == "pe") read_pe(arguments, plan.pe, problems);
+  if (campaign == "rounding") read_rounding(arguments, plan.rounding, problems);
+  if (campaign == "array") read_array(arguments, plan.array, problems);
+  if (campaign == "mutants") {
+    plan.mutants.names = arguments.mutants;
+    for (const std::string& name : plan.mutants.names) {
+      collect(problems, [&] {
+        if (parse_fault(name).fault->name != name) {
+          throw ConfigError(fmt::format("{}: give the fault without a place", quote_word(name)));
+        }
+      });
+    }
+  }
+  if (campaign == "replay") collect(problems, [&] { plan.cases = read_cases(arguments.file); });
+  if (!problems.empty()) throw ConfigError(problems);
+  return plan;
+}
+
+// What ran: the mutants' outcomes, or the result of another campaign.
+struct CosimOutcome {
+  CampaignResult result;
+  std::vector<MutantOutcome> mutants;
+  double seconds = 0;  // of the mutants
+};
+
+CosimOutcome run_plan(const CosimArguments& arguments, const CosimPlan& plan, const CampaignOptions& options) {
+  CosimOutcome outcome;
+  if (arguments.campaign == "mutants") {
+    const auto start = std::chrono::steady_clock::now();
+    outcome.mutants = run_mutants(plan.mutants, options);
+    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  } else if (arguments.campaign == "pe") {
+    outcome.result = run_pe_campaign(plan.pe, options);
+  } else if (arguments.campaign == "rounding") {
+    outcome.result = run_rounding_campaign(plan.rounding, options);
+  } else if (arguments.campaign == "array") {
+    outcome.result = run_array_campaign(plan.array, options);
+  } else {
+    try {
+      outcome.result = run_replay(plan.cases, options);
+    } catch (const ConfigError& error) {
+      Problems problems;
+      for (const std::string& problem : error.problems()) {  // one of an option is none of the file
+        problems.push_back(problem.rfind("--", 0) == 0 ? problem : arguments.file + ": " + problem);
+      }
+      throw ConfigError(problems);
+    }
+  }
+  return outcome;
+}
+
+// The kind of campaign whose units a wave has; empty: of several.
+std::string wave_kind(const CosimArguments& arguments, const CosimPlan& plan) {
+  static constexpr std::array<const char*, 4> kUnits = {"", "pe", "array", "rounding"};  // of the variant
+  if (arguments.campaign == "mutants") return "";
+  if (arguments.campaign != "replay") return arguments.campaign;
+  const std::size_t first = plan.cases.front().operation.index();
+  const bool same = std::all_of(plan.cases.begin(), plan.cases.end(),
+                                [&](const CosimCase& one) { return one.operation.index() == first; });
+  return same ? kUnits[first] : "";
+}
+
+// Without a fault, and with our own PE.
+bool is_shipped_rtl(const CosimArguments& arguments, const CosimPlan& plan) {
+  const auto shipped = [](const CosimCase& one) { return one.fault.empty() && one.pe_directory.empty(); };
+  return arguments.campaign != "mutants" && plan.options.fault.fault == nullptr &&
+         plan.options.rtl.pe_directory.empty() && std::all_of(plan.cases.begin(), plan.cases.end(), shipped);
+}
+
+// The campaign up to the trigger, with nothing but what it takes to see it.
+TriggerResult look_for_trigger(const CosimArguments& arguments, const CosimPlan& plan) {
+  const bool several = wave_kind(arguments, plan).empty();
+  CampaignOptions options = plan.options;
+  std::shared_ptr<TriggerOutput> watched;
+  std::unique_ptr<CampaignWave> wave;
+  if (plan.wave.trigger == WaveTriggerKind::Condition) {
+    watched = std::make_shared<TriggerOutput>(plan.wave.condition);
+    WaveOptions look;
+    look.output = watched;
+    look.scopes = {plan.wave.condition.path};
+    wave = std::make_unique<CampaignWave>(look, several);
+    wave->declared = [](const WaveFile& file) {
+      const Problems problems = unmatched_signals("--wave-trigger", "", file);
+      if (!problems.empty()) throw ConfigError(problems);
+    };
+    wave->enough = [&] { return watched->fired().has_value(); };
+  } else {
+    wave = std::make_unique<CampaignWave>(several);
+    wave->enough = [&] { return wave->first_mismatch().has_value(); };
+  }
+  options.wave = wave.get();
+  try {
+    run_plan(arguments, plan, options);
+  } catch (const CampaignWave::Enough&) {
+  }
+  wave->close();
+  TriggerResult result;
+  result.end = wave->clock().edge(wave->cycle());
+  if (watched != nullptr) {
+    result.fired = watched->fired().has_value();
+    result.time = watched->fired().value_or(0);
+  } else if (wave->first_mismatch()) {
+    result.fired = true;
+    result.time = wave->first_mismatch()->time;
+    result.unit = wave->first_mismatch()->unit;
+    result.lane = wave->first_mismatch()->lane;
+  }
+  return result;
+}
+
+std::string wave_text(const CosimArguments& arguments, const WaveFile::Summary& wave,
+                      const std::optional<CampaignWave::Mismatch>& mismatch) {
+  if (!wave.started) return "";
+  std::string text = fmt::format("{}, {}, {} signals, {} to {}", arguments.wave.path, human_bytes(wave.bytes),
+                                 wave.signals + wave.rtl_signals, human_time(wave.first), human_time(wave.last));
+  if (mismatch) text += fmt::format("; first mismatch at {}", human_time(mismatch->time));
+  return text;
+}
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+extern "C" void stop_cosim(int signal) {
+  if (stop_requested != 0) {  // the second one ends at once
+    CrashFlush::run();
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  stop_requested = 1;
+}
+
 }  // namespace
 
 void add_cosim_command(CLI::App& app, CosimArguments& arguments) {
@@ -486,9 +675,12 @@ The last line is PASS or FAIL, with exit status 0 or 1.)");
   const auto add = [&](const char* name, const char* what, const char* examples) {
     CLI::App* campaign = cosim->add_subcommand(name, what);
     campaign->fallthrough();
-    campaign->footer(std::string("\nExamples:\n") + examples);
+    campaign->footer(fmt::format(
+        "\nA wave shows the RTL beside its model. Its time is the RTL cycles so far, at {} GHz.\n\nExamples:\n{}",
+        static_cast<double>(TensorEngineConfig{}.clock) / 1e9, examples));
     campaign->callback([&arguments, name] { arguments.campaign = name; });
     campaign->add_flag("--quiet", arguments.quiet, "Only the last line, and no progress bar");
+    add_wave_options(*campaign, arguments.wave, false);
     return campaign;
   };
 
@@ -497,6 +689,7 @@ The last line is PASS or FAIL, with exit status 0 or 1.)");
                      "  azulejo cosim pe --format e4m3,e5m2 --exhaustive  every pair of codes\n"
                      "  azulejo cosim pe --format bf16 --macs 1000000000\n"
                      "  azulejo cosim pe --rtl-fault round_tie_away       does it show?\n"
+                     "  azulejo cosim pe --rtl-fault round_tie_away --wave w.vcd --wave-trigger mismatch  where?\n"
                      "  azulejo cosim pe --rtl pe=./my_rtl:my_pe          your own PE");
   pe->add_flag("--mixed", arguments.mixed, "Every format with every other, not only with itself");
   pe->add_flag("--exhaustive", arguments.exhaustive,
@@ -545,80 +738,93 @@ int cosim_command(const CosimArguments& arguments) {
   const std::string& campaign = arguments.campaign;
   const bool own_reproducer = campaign == "pe" || campaign == "rounding" || campaign == "array";
   const std::string reproducer = own_reproducer ? arguments.reproducer : "";
-  Problems problems;
+  CosimPlan plan = read_cosim(arguments, reproducer);
   Bar bar(!arguments.quiet);
-  CampaignOptions options;
-  options.seed = read_number("--seed", arguments.seed, 0, UINT64_MAX, problems);
-  options.rtl.pipeline_stages =
-      static_cast<std::uint32_t>(read_number("--pe-stages", arguments.pe_stages, 1, 3, problems));
-  options.rtl.flush_denormals = arguments.flush_denormals;
-  options.coverage_file = arguments.coverage;
-  options.progress = [&](double fraction) { bar.show(fraction); };
-  options.message = [&](const std::string& message) {
+  plan.options.message = [&](const std::string& message) {
     bar.clear();
     if (!arguments.quiet) std::fprintf(stderr, "azulejo: %s\n", message.c_str());
   };
-  if (!arguments.rtl.empty()) {
-    const PeSources sources = read_pe_sources(arguments.rtl, problems);
-    options.rtl.pe_directory = sources.directory;
-    options.rtl.pe_top = sources.top;
-  }
-  read_fault(arguments, options, problems);
-  check_outputs(arguments, reproducer, problems);
 
-  PeCampaign pe;
-  RoundingCampaign rounding;
-  ArrayCampaign array;
-  MutantsCampaign mutants;
-  std::vector<CosimCase> cases;
-  if (campaign == "pe") read_pe(arguments, pe, problems);
-  if (campaign == "rounding") read_rounding(arguments, rounding, problems);
-  if (campaign == "array") read_array(arguments, array, problems);
-  if (campaign == "mutants") {
-    mutants.names = arguments.mutants;
-    for (const std::string& name : mutants.names) {
-      collect(problems, [&] {
-        if (parse_fault(name).fault->name != name) {
-          throw ConfigError(fmt::format("{}: give the fault without a place", quote_word(name)));
-        }
-      });
-    }
+  std::optional<TriggerResult> trigger;
+  if (plan.wave.trigger != WaveTriggerKind::None) {
+    trigger = find_trigger([&] { return look_for_trigger(arguments, plan); });
+    plan.wave.wanted = trigger->fired;
+    plan.wave.set_window_around(trigger->time);
   }
-  if (campaign == "replay") collect(problems, [&] { cases = read_cases(arguments.file); });
-  if (!problems.empty()) throw ConfigError(problems);
+  plan.options.progress = [&](double fraction) { bar.show(fraction); };
+  const std::string kind = wave_kind(arguments, plan);
+  std::unique_ptr<CampaignWave> wave;
+  if (plan.wave.wanted) {
+    wave = std::make_unique<CampaignWave>(plan.wave.options, kind.empty());
+    if (trigger && trigger->unit == "array") wave->lane = trigger->lane;
+    wave->declared = [](const WaveFile& file) {
+      const Problems problems = unmatched_signals("--wave-scope", "", file);
+      if (!problems.empty()) throw ConfigError(problems);
+      // From here on a file is written: a signal ends it cleanly.
+      for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop_cosim);
+    };
+    wave->enough = [] { return stop_requested != 0; };
+    plan.options.wave = wave.get();
+  }
 
-  if (campaign == "mutants") {
-    const auto start = std::chrono::steady_clock::now();
-    const std::vector<MutantOutcome> outcomes = run_mutants(mutants, options);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    bar.clear();
-    return report_mutants(arguments, outcomes, seconds);
-  }
-  CampaignResult result;
-  std::string noun;
-  std::string what = campaign;
-  if (campaign == "pe") {
-    noun = "MACs";
-    what += fmt::format(" {}{}", names_of(pe.formats), pe.exhaustive ? ", exhaustive" : "");
-    result = run_pe_campaign(pe, options);
-  } else if (campaign == "rounding") {
-    noun = "conversions";
-    what += fmt::format(" {}{}", names_of(rounding.formats), rounding.exhaustive ? ", exhaustive" : "");
-    result = run_rounding_campaign(rounding, options);
-  } else if (campaign == "array") {
-    noun = "sums";
-    what += fmt::format(" {} x {} {}", array.rows, array.cols, names_of(array.formats));
-    result = run_array_campaign(array, options);
-  } else {
-    noun = cases.size() == 1 ? "case" : "cases";
-    what += " " + arguments.file;
-    collect(
-        problems, [&] { result = run_replay(cases, options); }, arguments.file + ": ");
-    if (!problems.empty()) throw ConfigError(problems);
+  CosimOutcome outcome;
+  bool interrupted = false;
+  try {
+    outcome = run_plan(arguments, plan, plan.options);
+  } catch (const CampaignWave::Enough&) {
+    interrupted = true;
   }
   bar.clear();
+  int status = 0;
+  std::optional<WaveFile::Summary> written;
+  std::string text;
+  if (wave) {
+    try {
+      wave->close();
+    } catch (const OutputError& error) {
+      log(LogLevel::Error, error.what());
+      status = 3;
+    }
+    written = wave->file()->summary();
+    text = wave_text(arguments, *written, wave->first_mismatch());
+    const bool shipped = is_shipped_rtl(arguments, plan);
+    const std::string problem = replica_problem(wave->replica_differences(), shipped);
+    if (!problem.empty()) log(shipped ? LogLevel::Error : LogLevel::Warning, problem);
+    if (!problem.empty() && shipped) status = 3;
+  }
+  if (interrupted) {
+    log(LogLevel::Error, fmt::format("interrupted; {} ends at {}", arguments.wave.path, human_time(written->last)));
+    return 3;
+  }
   for (const std::string& message : rtl_messages()) log(LogLevel::Warning, "RTL: " + message);
-  return report(arguments, result, noun, what, reproducer);
+  const std::string said = wave_message(plan.wave, written, trigger);
+  if (!said.empty()) log(LogLevel::Warning, said);
+
+  int passed = 0;
+  if (campaign == "mutants") {
+    passed = report_mutants(arguments, outcome.mutants, outcome.seconds, text);
+  } else {
+    std::string noun = "sums";
+    std::string what = campaign;
+    if (campaign == "pe") {
+      noun = "MACs";
+      what += fmt::format(" {}{}", names_of(plan.pe.formats), plan.pe.exhaustive ? ", exhaustive" : "");
+    } else if (campaign == "rounding") {
+      noun = "conversions";
+      what += fmt::format(" {}{}", names_of(plan.rounding.formats), plan.rounding.exhaustive ? ", exhaustive" : "");
+    } else if (campaign == "array") {
+      what += fmt::format(" {} x {} {}", plan.array.rows, plan.array.cols, names_of(plan.array.formats));
+    } else {
+      noun = plan.cases.size() == 1 ? "case" : "cases";
+      what += " " + arguments.file;
+    }
+    passed = report(arguments, outcome.result, noun, what, reproducer, text);
+  }
+  if (plan.wave.view && written && written->started) {
+    const std::string problem = view_wave(arguments.wave.path, kind.empty() ? "" : "cosim_" + kind);
+    if (!problem.empty()) log(LogLevel::Warning, problem);
+  }
+  return status != 0 ? status : passed;
 }
 
 }  // namespace azulejo::cli

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "platforms/cli/wave_arguments.h"
+
 namespace CLI {
 class App;
 }
@@ -30,6 +32,7 @@ struct CosimArguments {
   bool flush_denormals = false;
   std::string coverage;
   std::string reproducer = "azulejo-mismatch.json";
+  WaveArguments wave;
   bool quiet = false;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 
@@ -14,8 +15,7 @@
 #include "tlm/isa/assembler.h"
 #include "tlm/isa/opcode_table.h"
 #include "tlm/isa/text.h"
-#include "tlm/wave/listing_sink.h"
-#include "tlm/wave/scope_filter.h"
+#include "tlm/wave/wave_file.h"
 
 namespace azulejo::cli {
 namespace {
@@ -98,44 +98,60 @@ void list_faults() {
 void list_signals(const std::string& name, const std::vector<std::string>& globs,
                   const std::vector<std::string>& settings) {
   const PlatformConfig config = load_platform(name, settings);
+  WaveOptions wanted;
+  wanted.output = std::make_shared<NoOutput>();
+  wanted.scopes = globs;
+  wanted.now = [] { return Femtoseconds{0}; };
+  WaveFile list(wanted);
   PlatformOptions options;
-  options.keep_data = false;
+  options.keep_data = !rtl_units(config).empty();  // without data there is no RTL
+  options.transactions = true;
+  options.twins.wave = &list;
   Platform platform(config, options);
-  ListingSink sink;
   Instruments instruments;
-  instruments.wave = &sink;
+  instruments.wave = &list;
   platform.attach(instruments);
-  ScopeFilter filter(globs);
+  list.begin();
+  const std::vector<std::string> problems = unmatched_signals("list signals", config.name, list);
+  if (!problems.empty()) throw ConfigError(problems);
   std::vector<std::vector<std::string>> rows = {{"SIGNAL", "TYPE"}};
-  for (const WaveDeclaration& signal : sink.declared()) {
-    if (!filter.selects(signal.scope, signal.name)) continue;
+  for (const WaveDeclaration& signal : list.declared()) {
     rows.push_back({signal.scope + "." + signal.name,
-                    signal.text ? fmt::format("text[{}]", signal.bits / 8) : fmt::format("{} bit", signal.bits)});
+                    signal.text ? fmt::format("text[{}]", signal.bits / 8)
+                                : fmt::format("{} bit{}", signal.bits, signal.rtl ? ", RTL" : "")});
   }
-  if (!filter.unmatched().empty()) throw ConfigError(unmatched_signals("list signals", platform, filter.unmatched()));
   print_table(rows);
 }
 
+// Kinds of units in RTL that a wave shows.
+constexpr std::array<const char*, 5> kRtlUnits = {"tile_", "west_", "north_", "drain_", "lane_"};
+
 }  // namespace
 
-std::vector<std::string> unmatched_signals(const std::string& place, Platform& platform,
-                                           const std::vector<std::string>& globs) {
-  ListingSink sink;
-  Instruments instruments;
-  instruments.wave = &sink;
-  platform.attach(instruments);
-  std::vector<std::string_view> known;
-  for (const WaveDeclaration& signal : sink.declared()) {
-    if (known.empty() || known.back() != signal.scope) known.push_back(signal.scope);
-  }
-  std::vector<std::string> paths;
-  for (const WaveDeclaration& signal : sink.declared()) paths.push_back(signal.scope + "." + signal.name);
-  known.insert(known.end(), paths.begin(), paths.end());
+std::vector<std::string> unmatched_signals(const std::string& place, const std::string& platform,
+                                           const WaveFile& wave) {
   std::vector<std::string> problems;
-  for (const std::string& glob : globs) {
+  if (wave.unmatched_scopes().empty()) return problems;
+  const std::vector<std::string> paths = wave.known_paths();
+  std::vector<std::string_view> known;
+  for (const std::string& path : paths) {
+    for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+      known.push_back(std::string_view(path).substr(0, dot));
+    }
+    known.push_back(path);
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  const std::vector<WaveDeclaration>& declared = wave.declared();
+  const bool rtl = std::any_of(declared.begin(), declared.end(), [](const WaveDeclaration& s) { return s.rtl; });
+  for (const std::string& glob : wave.unmatched_scopes()) {
     const std::string_view word = glob.front() == '!' ? std::string_view(glob).substr(1) : std::string_view(glob);
-    problems.push_back(fmt::format("{}: {} matches no signal; `azulejo list signals {}` lists them{}", place,
-                                   quote_word(glob), platform.config().name, did_you_mean(word, known)));
+    const bool names_rtl = std::any_of(kRtlUnits.begin(), kRtlUnits.end(),
+                                       [&](const char* unit) { return glob.find(unit) != std::string::npos; });
+    const char* const hint = names_rtl && !rtl ? "; the inside of the RTL is there with --pe rtl or --pe lockstep" : "";
+    problems.push_back(fmt::format("{}: {} matches no signal{}{}{}", place, quote_word(glob), hint,
+                                   platform.empty() ? "" : "; `azulejo list signals " + platform + "` lists them",
+                                   did_you_mean(word, known)));
   }
   return problems;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platforms/builder/platform.h"
+#include "tlm/wave/wave_file.h"
 
 namespace azulejo::cli {
 
@@ -20,9 +21,8 @@ int asm_command(const std::string& input, const std::string& output);
 // A binary or text program as canonical text; to `output` (empty: stdout).
 int disasm_command(const std::string& input, const std::string& output);
 
-// For globs that select no signal of `platform`: one sentence each, with the nearest signal. Ends every attachment to
-// the platform's waves.
-std::vector<std::string> unmatched_signals(const std::string& place, Platform& platform,
-                                           const std::vector<std::string>& globs);
+// For scope patterns that select no signal of a wave that has begun: one sentence each, with the nearest signal.
+// `platform` may be empty.
+std::vector<std::string> unmatched_signals(const std::string& place, const std::string& platform, const WaveFile& wave);
 
 }  // namespace azulejo::cli

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -29,11 +30,14 @@ Examples:
   azulejo run trn1.2xlarge gemm --m 4096 --k 8192 --n 8192 --data none
   azulejo run trn1.2xlarge gemm --a A.npy --b B.npy --out C.npy  your own matrices
   azulejo run trn1.2xlarge gemm --tiling hoist --trace t.json --wave w.vcd --report r.json
+  azulejo run trn1.2xlarge gemm --wave w.fst --view              and look at it in GTKWave
+  azulejo run trn1.2xlarge gemm --pe lockstep --rtl-fault round_tie_away --wave w.fst --wave-trigger mismatch
   azulejo run trn1.2xlarge gemm --set hbm.bandwidth='100 GB/s'   what if
   azulejo run trn1.2xlarge gemm --m 128 --k 128 --n 64 --pe lockstep  model and RTL, bit for bit
+  azulejo list signals trn1.2xlarge 'chip0.nc0.*' --set tensor_engine.pe=rtl  with the inside of the RTL
   azulejo list keys | azulejo config trn2.3xlarge > mine.yaml | azulejo run ./mine.yaml gemm
 
-Exit status: 0 success, 1 check failed or program faulted, 2 wrong input, 3 output incomplete or internal error.)";
+What every run takes: azulejo run --help. Exit status: 0 success, 1 check failed or program faulted, 2 wrong input, 3 output incomplete or internal error.)";
 
 void add_common_run_options(CLI::App& app, RunArguments& run) {
   app.add_option("--set", run.settings, "Override a configuration key, KEY=VALUE (repeatable; azulejo list keys)")
@@ -68,12 +72,8 @@ void add_common_run_options(CLI::App& app, RunArguments& run) {
   app.add_option("--inject", run.inject, "Damage results to test the check: bitflip:psum[:BIT]")->type_name("FAULT");
   app.add_option("--report", run.report, "Write the report as JSON")->type_name("FILE");
   app.add_option("--trace", run.trace, "Write a timeline for Perfetto or chrome://tracing")->type_name("FILE");
-  app.add_option("--wave", run.wave, "Write a waveform (VCD)")->type_name("FILE.vcd");
-  app.add_option("--wave-scope", run.wave_scopes, "Only signals that match, ! excludes (repeatable)")
-      ->type_name("GLOB")
-      ->take_all()
-      ->allow_extra_args(false);
   app.add_flag("--quiet", run.quiet, "No summary and no progress bar");
+  add_wave_options(app, run.wave, true);
 }
 
 // An empty value is none, and must not pass for an option that was not given.
@@ -222,9 +222,13 @@ int run_main(int argc, char** argv) {
     run.workload = gemm->parsed() ? "gemm" : "program";
     run.command = "azulejo";
     for (int i = 1; i < argc; ++i) run.command += std::string(" ") + argv[i];
+    set_default_path(run.wave);
     return run_command(run);
   }
-  if (app.got_subcommand("cosim")) return cosim_command(cosim);
+  if (app.got_subcommand("cosim")) {
+    set_default_path(cosim.wave);
+    return cosim_command(cosim);
+  }
   if (list->parsed()) return list_command(what, list_arguments, settings);
   if (config->parsed()) return config_command(config_platform, settings);
   if (assemble_app->parsed()) return asm_command(input, output);
@@ -254,5 +258,6 @@ int sc_main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);  // the kernel's banner
+  std::signal(SIGXFSZ, SIG_IGN);                        // a file's limit is an error of the write that meets it
   return sc_core::sc_elab_and_sim(argc, argv);
 }

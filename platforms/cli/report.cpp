@@ -306,6 +306,37 @@ Json rtl_json(const RunRecord& record, const Platform& platform) {
   return json;
 }
 
+Json wave_json(const RunRecord& record) {
+  if (record.wave_path.empty()) return nullptr;
+  Json json = {{"path", record.wave_path}, {"written", record.wave && record.wave->started}};
+  const WaveFile::Summary wave = record.wave.value_or(WaveFile::Summary{});
+  json["signals"] = wave.signals;
+  json["rtl_signals"] = wave.rtl_signals;
+  json["bytes"] = wave.bytes;
+  json["first_fs"] = wave.first;
+  json["last_fs"] = wave.last;
+  json["limit_reached"] = wave.limit_reached;
+  json["error"] = wave.error;
+  json["trigger"] = nullptr;
+  if (record.trigger) {
+    json["trigger"] = {{"condition", record.trigger_text}, {"fired", record.trigger->fired}};
+    json["trigger"]["time_fs"] = record.trigger->fired ? Json(record.trigger->time) : Json(nullptr);
+  }
+  return json;
+}
+
+std::string wave_line(const RunRecord& record) {
+  const WaveFile::Summary& wave = *record.wave;
+  std::string line = fmt::format("wave             {}, {}, {} signals", record.wave_path, human_bytes(wave.bytes),
+                                 wave.signals + wave.rtl_signals);
+  if (wave.rtl_signals > 0) line += fmt::format(" ({} of RTL)", wave.rtl_signals);
+  line += fmt::format(", {} to {}", human_time(wave.first), human_time(wave.last));
+  if (record.trigger) {
+    line += fmt::format(", around {} at {}", record.trigger_text, human_time(record.trigger->time));
+  }
+  return line;
+}
+
 std::vector<std::string> rtl_lines(const RunRecord& record, const Platform& platform) {
   std::vector<std::string> lines;
   const std::vector<std::unique_ptr<Twins::Unit>>& units = platform.twins().units();
@@ -414,6 +445,7 @@ nlohmann::ordered_json build_report(const RunRecord& record, Platform& platform,
   json["memories"] = memories_json(platform, record.simulated);
   json["links"] = Json::array();
   json["rtl"] = rtl_json(record, platform);
+  json["wave"] = wave_json(record);
 
   // Everything up to here is the simulation's; what follows is the host's.
   Json statistics = {json["result"], json["engines"], json["queues"], json["memories"], json["workload"]};
@@ -497,6 +529,7 @@ std::string build_summary(const RunRecord& record, Platform& platform, const Wor
     line(fmt::format("check            none ({})", reason));
   }
   for (const std::string& l : rtl_lines(record, platform)) line(l);
+  if (record.wave && record.wave->started) line(wave_line(record));
   if (!record.injected.empty()) line(fmt::format("injected         {}", record.injected));
   if (record.fault_count > 0) {
     line(fmt::format("faults           {}", record.fault_count));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platforms/builder/platform.h"
+#include "platforms/cli/wave_arguments.h"
 #include "platforms/cli/workload.h"
 #include "sw/runtime/runtime.h"
 #include "tlm/common/instruments.h"
@@ -42,6 +43,12 @@ struct RunRecord {
   std::uint64_t lockstep_compared = 0;
   std::uint64_t lockstep_mismatches = 0;
   std::uint64_t rtl_failures = 0;  // assertions of the RTL, $error, $stop and $finish
+
+  std::string wave_path;                  // --wave; empty: none was asked for
+  std::optional<WaveFile::Summary> wave;  // none: not asked for, or its trigger never fired
+  std::uint64_t wave_differences = 0;     // between the RTL that ran and that in the wave
+  std::string trigger_text;               // --wave-trigger
+  std::optional<TriggerResult> trigger;
 };
 
 inline constexpr std::size_t kMaxFaults = 100;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platforms/cli/gemm_workload.h"
+#include "platforms/cli/wave_arguments.h"
 
 namespace azulejo::cli {
 
@@ -26,8 +27,8 @@ struct RunArguments {
   std::string capture;
   std::string capture_count;  // empty: 4
   std::string reproducer;
-  std::string report, trace, wave;
-  std::vector<std::string> wave_scopes;
+  std::string report, trace;
+  WaveArguments wave;
   bool quiet = false;
   std::string command;  // as typed, for the report
 };

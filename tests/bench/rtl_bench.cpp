@@ -82,7 +82,7 @@ class Bf16Tile {
 double matmul_seconds(PeArray& array, const OperandTile& stationary, const OperandTile& moving,
                       std::vector<float>& psum) {
   const double start = bench::cpu_seconds();
-  array.load(stationary);
+  array.load(stationary, 0);
   array.multiply(moving, {}, psum.data(), kMoving);
   return bench::cpu_seconds() - start;
 }

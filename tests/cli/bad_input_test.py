@@ -78,7 +78,7 @@ class CommandLine(CliTest):
         self.bad(*GEMM, "--m", "3", "--m", "4", says=["--m"])
 
     def test_problems_that_need_no_platform_are_listed_together(self):
-        self.bad("run", "trn1.2xlrge", "gemm", "--data", "ful", "--seed", "x", "--wave", "w.fst", "--until", "soon",
+        self.bad("run", "trn1.2xlrge", "gemm", "--data", "ful", "--seed", "x", "--wave", "w.txt", "--until", "soon",
                  says=["--data", "--seed", "--wave", "--until", "trn1.2xlrge"], problems=5)
         self.bad(*GEMM, "--seed", "x", "--cores", "9", "--tiling", "best", "--report", "none/r.json", "--out", "none/c.npy",
                  says=["--seed", "--cores", "--tiling", "--report", "--out"], problems=5)
@@ -256,7 +256,7 @@ class Outputs(CliTest):
         self.good("run", TRN1, "gemm", *SMALL, "--report", "/dev/null", "--trace", "/dev/null", "--quiet")
 
     def test_waves(self):
-        self.bad(*GEMM, "--wave", "x.fst", says=["--wave", "'x.fst'", ".vcd"])
+        self.bad(*GEMM, "--wave", "x.lxt", says=["--wave", "'x.lxt'", ".vcd", ".fst"])
         self.bad(*GEMM, "--wave", ".vcd", says=["--wave", "'.vcd'"])
         self.bad(*GEMM, "--wave-scope", "chip0*", says=["--wave-scope needs --wave"])
         wave = ("--wave", "w.vcd", "--report", "r.json", "--trace", "t.json")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command-line tests share: running the tool in a directory of its own, reports, and bad input.
 
-Every test file is run as `python3 FILE TOOL [unittest arguments]`.
+Every test file is run as `python3 FILE TOOL [--wave DIRECTORY] [unittest arguments]`. With --wave, commands that run RTL leave
+their waves there. Where AZULEJO_FAILED_WAVES names a directory, a test that fails leaves one of the last such command there, of
+the time around its first mismatch if it has one.
 """
 import functools
 import json
@@ -26,14 +28,19 @@ TRN1 = "trn1.2xlarge"
 HOST_FIELDS = ("host_seconds", "host_seconds_simulation", "peak_rss_bytes")
 
 _tool = ""
+_waves = None   # directory of --wave
 
 
 def main():
-    """Takes the tool's path off the command line and runs the file's tests."""
-    global _tool
+    """Takes the tool's path and --wave off the command line and runs the file's tests."""
+    global _tool, _waves
     if len(sys.argv) < 2 or not os.access(sys.argv[1], os.X_OK):
-        sys.exit(f"usage: {sys.argv[0]} TOOL [unittest arguments]")
+        sys.exit(f"usage: {sys.argv[0]} TOOL [--wave DIRECTORY] [unittest arguments]")
     _tool = os.path.abspath(sys.argv.pop(1))
+    if sys.argv[1:2] == ["--wave"]:
+        _waves = pathlib.Path(sys.argv[2]).resolve()
+        _waves.mkdir(parents=True, exist_ok=True)
+        del sys.argv[1:3]
     unittest.main(module="__main__")
 
 
@@ -77,12 +84,44 @@ def size(m, k=None, n=None):
 class CliTest(unittest.TestCase):
     maxDiff = 4000
 
+    _last_rtl = None   # the last command that ran RTL: (arguments, directory)
+    _wave_number = 0
+
+    def _callTestMethod(self, method):
+        try:
+            super()._callTestMethod(method)
+        except unittest.SkipTest:
+            raise
+        except Exception:
+            self.leave_wave()
+            raise
+
+    def leave_wave(self):
+        directory = os.environ.get("AZULEJO_FAILED_WAVES")
+        if not directory or not self._last_rtl:
+            return
+        pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
+        arguments, where = self._last_rtl
+        wave = pathlib.Path(directory).resolve() / f"{self.id()}.fst"
+        for more in (["--wave-trigger", "mismatch"], ["--wave-limit", "64MiB"]):
+            subprocess.run([_tool, *arguments, "--wave", str(wave), *more, "--quiet"], cwd=where, stdin=subprocess.DEVNULL,
+                           capture_output=True, timeout=300)
+            if wave.exists():
+                break
+
     def setUp(self):
         temporary = tempfile.TemporaryDirectory(prefix="azulejo_cli_")
         self.addCleanup(temporary.cleanup)
         self.dir = pathlib.Path(temporary.name)
 
     def call(self, *arguments, cwd=None, timeout=120):
+        words = [*map(str, arguments)]
+        if words and (words[0] == "cosim" or any(word in ("rtl", "lockstep") or word.endswith(("=rtl", "=lockstep")) for word in words)) \
+                and words[0] in ("run", "cosim") and "--wave" not in words and "--coverage" not in words:
+            self._last_rtl = (words, cwd or self.dir)
+            if _waves:
+                self._wave_number += 1
+                arguments += ("--wave", _waves / f"{self.id()}-{self._wave_number}.fst")
         return subprocess.run([_tool, *map(str, arguments)], cwd=cwd or self.dir, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=timeout)
 

@@ -136,10 +136,12 @@ class Wave(CliTest):
             self.assertGreaterEqual(high, engine["busy_fs"] - 300_000_000, engine["path"])
 
     def test_scopes(self):
-        _, wave = self.wave("gemm", *size(64), "--wave-scope", "chip0.nc0.tensor_engine", "--wave-scope", "*.vector_engine.busy")
+        _, wave = self.wave("gemm", *size(64), "--wave-scope", "chip0.nc0.tensor_engine", "--wave-scope", "!*_initiator",
+                            "--wave-scope", "*.vector_engine.busy")
         self.assertEqual(sorted(wave.signals), [
-            "chip0.nc0.tensor_engine.busy", "chip0.nc0.tensor_engine.instruction", "chip0.nc0.tensor_engine.matmuls",
-            "chip0.nc0.tensor_engine.opcode", "chip0.nc0.tensor_engine.state", "chip0.nc0.vector_engine.busy",
+            "chip0.nc0.tensor_engine.busy", "chip0.nc0.tensor_engine.instruction", "chip0.nc0.tensor_engine.load_busy",
+            "chip0.nc0.tensor_engine.matmuls", "chip0.nc0.tensor_engine.opcode", "chip0.nc0.tensor_engine.stall_cause",
+            "chip0.nc0.tensor_engine.state", "chip0.nc0.tensor_engine.streaming", "chip0.nc0.vector_engine.busy",
             "chip0.nc1.vector_engine.busy"])
         _, wave = self.wave("gemm", *size(64), "--wave-scope", "chip0.nc0.*engine", "--wave-scope", "!*.instruction")
         self.assertEqual({name.split(".")[2] for name in wave.signals}, {f"{e}_engine" for e in ("tensor", "vector", "scalar", "gpsimd", "sync")})

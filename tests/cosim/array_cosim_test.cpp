@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cosim/shown.h"
 #include "tlm/common/error.h"
 #include "tlm/cosim/campaign.h"
 #include "tlm/cosim/pe_array_rtl.h"
@@ -186,7 +187,7 @@ std::vector<std::uint32_t> multiply(PeArray& array, const Tile& stationary, cons
   if (!old.empty()) psum = old;
   MatmulMode mode;
   mode.accumulate = !old.empty();
-  array.load(stationary.operand());
+  array.load(stationary.operand(), 0);
   array.multiply(moving.operand(), mode, psum.data(), n);
   std::vector<std::uint32_t> result(psum.size());
   std::memcpy(result.data(), psum.data(), psum.size() * sizeof(float));
@@ -194,7 +195,7 @@ std::vector<std::uint32_t> multiply(PeArray& array, const Tile& stationary, cons
 }
 
 void expect_golden(std::uint32_t rows, std::uint32_t cols, std::uint32_t n) {
-  PeArrayRtl array(config_of(rows, cols), library(), plain_context());
+  test::ShownArray array(config_of(rows, cols), library());
   const Tile stationary(Format::Bf16, rows, cols, bf16_codes(rows));
   const Tile moving(Format::Bf16, rows, n, bf16_codes(cols + 1));
   EXPECT_EQ(multiply(array, stationary, moving), golden(stationary, moving));
@@ -246,7 +247,7 @@ Sums run_whole_array(const RtlLibrary& rtl, const Tile& stationary, const Tile& 
 void expect_composed_is_whole(const RtlLibrary& rtl) {
   constexpr std::uint32_t kColumns = 50;
   const rtl::PeArrayAbi& abi = rtl.abi().array;
-  PeArrayRtl array(config_of(abi.rows, abi.cols, 7), rtl, plain_context());
+  test::ShownArray array(config_of(abi.rows, abi.cols, 7), rtl);
   const Tile stationary(Format::Bf16, abi.rows, abi.cols, bf16_codes(1));
   const Tile moving(Format::Bf16, abi.rows, kColumns, bf16_codes(2));
   const std::vector<std::uint32_t> composed = multiply(array, stationary, moving);
@@ -274,7 +275,7 @@ TEST(ArrayCosim, OblongArrayGivesTheFmaChain) { expect_golden(12, 20, 33); }
 TEST(ArrayCosim, FullArrayGivesTheFmaChain) { expect_golden(128, 128, 9); }
 
 TEST(ArrayCosim, RowsAndColumnsWithoutOperandsAddNothing) {
-  PeArrayRtl array(config_of(12, 8), library(), plain_context());
+  test::ShownArray array(config_of(12, 8), library());
   const Tile stationary(Format::Bf16, 5, 3, bf16_codes(3));
   const Tile moving(Format::Bf16, 5, 1, bf16_codes(4));
   EXPECT_EQ(multiply(array, stationary, moving), golden(stationary, moving));
@@ -285,7 +286,7 @@ TEST(ArrayCosim, RowsAndColumnsWithoutOperandsAddNothing) {
 }
 
 TEST(ArrayCosim, AccumulatesOntoOldValuesWithOneRounding) {
-  PeArrayRtl array(config_of(8, 12), library(), plain_context());
+  test::ShownArray array(config_of(8, 12), library());
   const Tile stationary(Format::Bf16, 8, 12, bf16_codes(5));
   const Tile moving(Format::Bf16, 8, 30, bf16_codes(6));
   std::vector<std::uint32_t> expected = golden(stationary, moving);
@@ -303,7 +304,7 @@ TEST(ArrayCosim, ResultsDoNotDependOnTheCyclesPerVisit) {
   const Tile moving(Format::Bf16, 24, 100, bf16_codes(9));
   const std::vector<std::uint32_t> expected = golden(stationary, moving);
   for (const std::uint32_t cycles : {1U, 7U, 64U, 1000U}) {
-    PeArrayRtl array(config_of(24, 16, cycles), library(), plain_context());
+    test::ShownArray array(config_of(24, 16, cycles), library());
     EXPECT_EQ(array.latency_cycles(), 40U) << cycles << " cycles per visit";
     EXPECT_EQ(multiply(array, stationary, moving), expected) << cycles << " cycles per visit";
     // Without a new load: the weights stay.
@@ -318,7 +319,7 @@ TEST(ArrayCosim, ResultsDoNotDependOnStalls) {
   const Tile stationary(Format::Fp32, 8, 8, fp32_codes(10));
   const Tile moving(Format::Fp32, 8, 60, fp32_codes(11));
   const std::vector<std::uint32_t> expected = golden_fp32(stationary, moving);
-  PeArrayRtl array(config_of(8, 8, 33), library(), plain_context());
+  test::ShownArray array(config_of(8, 8, 33), library());
   EXPECT_EQ(multiply(array, stationary, moving), expected);
   const std::uint64_t quiet = array.stats().cycles;
   const std::uint32_t rates[][2] = {{128, 0}, {0, 128}, {100, 100}, {220, 20}, {20, 220}};
@@ -333,7 +334,7 @@ TEST(ArrayCosim, ResultsDoNotDependOnStalls) {
 
 TEST(ArrayCosim, IdleTilesAreNotEvaluated) {
   constexpr std::uint32_t kTiles = 8 * 8;
-  PeArrayRtl array(config_of(32, 32, 8), library(), plain_context());
+  test::ShownArray array(config_of(32, 32, 8), library());
   const Tile stationary(Format::Bf16, 32, 32, bf16_codes(12));
   const Tile moving(Format::Bf16, 32, 2, bf16_codes(13));
   const std::vector<std::uint32_t> expected = golden(stationary, moving);
@@ -356,7 +357,7 @@ TEST(ArrayCosim, LatencyIsRowsTimesStagesPlusColumns) {
 }
 
 TEST(ArrayCosim, EveryOperandFormatGivesTheFmaChain) {
-  PeArrayRtl array(config_of(8, 8), library(), plain_context());
+  test::ShownArray array(config_of(8, 8), library());
   const Tile bf16(Format::Bf16, 8, 8, bf16_codes(14));
   unsigned formats = 0;
   for (const Format format : all_formats()) {
@@ -371,7 +372,7 @@ TEST(ArrayCosim, EveryOperandFormatGivesTheFmaChain) {
 }
 
 TEST(ArrayCosim, Fp32TakesFourPassesWithInfinitiesAndNansInTheLast) {
-  PeArrayRtl array(config_of(16, 8), library(), plain_context());
+  test::ShownArray array(config_of(16, 8), library());
   const Tile stationary(Format::Fp32, 16, 8, fp32_codes(17));
   const Tile moving(Format::Fp32, 16, 64, fp32_codes(18));
   EXPECT_EQ(multiply(array, stationary, moving), golden_fp32(stationary, moving));
@@ -387,7 +388,7 @@ TEST(ArrayCosim, Fp32TakesFourPassesWithInfinitiesAndNansInTheLast) {
 }
 
 TEST(ArrayCosim, FlushingArrayFlushesOperandsAndSums) {
-  PeArrayRtl array(config_of(8, 8), library(2, true), plain_context());
+  test::ShownArray array(config_of(8, 8), library(2, true));
   // Exponents around -63 make products and sums on both sides of the smallest normal number.
   const auto small_codes = [](unsigned seed) {
     return [random = std::mt19937(seed)]() mutable -> std::uint32_t {
@@ -406,7 +407,7 @@ TEST(ArrayCosim, FaultInOnePeReachesItsColumnOnly) {
   PeArrayRtlConfig config = config_of(8, 12);
   config.fault = parse_fault("round_truncates@pe_5_6");
   ASSERT_EQ(validate(config, library(1, false, true), 1, false), std::vector<std::string>{});
-  PeArrayRtl array(config, library(1, false, true), plain_context());
+  test::ShownArray array(config, library(1, false, true));
   const Tile stationary(Format::Bf16, 8, 12, bf16_codes(21));
   const Tile moving(Format::Bf16, 8, 50, bf16_codes(22));
   const std::vector<std::uint32_t> expected = golden(stationary, moving);
@@ -418,7 +419,7 @@ TEST(ArrayCosim, FaultInOnePeReachesItsColumnOnly) {
 }
 
 TEST(ArrayCosim, RtlWithSeededFaultsButNoneChosenGivesTheFmaChain) {
-  PeArrayRtl array(config_of(12, 8), library(1, false, true), plain_context());
+  test::ShownArray array(config_of(12, 8), library(1, false, true));
   const Tile stationary(Format::Bf16, 12, 8, bf16_codes(23));
   const Tile moving(Format::Bf16, 12, 50, bf16_codes(24));
   array.stall(60, 60, 1);
@@ -464,7 +465,7 @@ TEST(ArrayCampaign, FindsNoDifferenceInTheShippedRtl) {
   CampaignOptions options;
   double fraction = 0;
   options.progress = [&](double now) { fraction = now; };
-  const CampaignResult result = run_array_campaign(small_campaign(), options);
+  const CampaignResult result = test::shown(run_array_campaign, small_campaign(), options);
   EXPECT_TRUE(result.passed());
   // The handshakes alone make 18,000 columns of 4 sums.
   EXPECT_GT(result.cases, 72'000U + 4 * 8 * 12);
@@ -476,17 +477,17 @@ TEST(ArrayCampaign, FindsNoDifferenceWithTwoOrThreeStages) {
   CampaignOptions options;
   options.rtl.pipeline_stages = 2;
   options.rtl.flush_denormals = true;
-  EXPECT_TRUE(run_array_campaign(small_campaign(), options).passed());
+  EXPECT_TRUE(test::shown(run_array_campaign, small_campaign(), options).passed());
   options.rtl.pipeline_stages = 3;
   options.rtl.flush_denormals = false;
-  EXPECT_TRUE(run_array_campaign(small_campaign(), options).passed());
+  EXPECT_TRUE(test::shown(run_array_campaign, small_campaign(), options).passed());
 }
 
 CampaignResult run_with_fault(const std::string& fault) {
   CampaignOptions options;
   options.fault = parse_fault(fault);
   options.fault_text = fault;
-  return run_array_campaign(small_campaign(), options);
+  return test::shown(run_array_campaign, small_campaign(), options);
 }
 
 TEST(ArrayCampaign, StopsAtTheFirstDifferenceWithAReproducer) {
@@ -527,7 +528,7 @@ TEST(ArrayCampaign, FindsAFaultInOnePeOfTheComposedArray) {
 TEST(ArrayCampaign, WritesCoverage) {
   CampaignOptions options;
   options.coverage_file = testing::TempDir() + "array_campaign_coverage.dat";
-  EXPECT_TRUE(run_array_campaign(small_campaign(), options).passed());
+  EXPECT_TRUE(test::shown(run_array_campaign, small_campaign(), options).passed());
   std::ifstream file(options.coverage_file);
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
@@ -543,7 +544,7 @@ TEST(ArrayCampaign, RefusesWhatNoArrayCanDo) {
     CampaignOptions options;
     change(campaign, options);
     try {
-      run_array_campaign(campaign, options);
+      test::shown(run_array_campaign, campaign, options);
     } catch (const ConfigError& error) {
       return std::string(error.what());
     }

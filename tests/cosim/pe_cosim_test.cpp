@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cosim/shown.h"
 #include "tests/unit/common/temporary_directory.h"
 #include "tests/unit/numerics/reference.h"
 #include "tlm/common/error.h"
@@ -46,7 +47,10 @@ const std::vector<RtlParameters>& all_parameters() {
 class RtlSums {
  public:
   explicit RtlSums(const RtlLibrary& library)
-      : pe_(make_pe_rtl(library, plain_context(), "pe")), latency_(library.abi().pe.pipeline_stages) {
+      : pe_(make_pe_rtl(library, plain_context(), "pe")),
+        latency_(library.abi().pe.pipeline_stages),
+        wave_(test::next_campaign_wave()) {
+    if (wave_) shown_ = &wave_->unit<PeWave>("pe", library, "");
     begin();
   }
 
@@ -64,6 +68,7 @@ class RtlSums {
     outputs_.resize(inputs_.size());
     pe_->reset();
     pe_->run(static_cast<std::uint32_t>(inputs_.size()), inputs_.data(), outputs_.data());
+    if (shown_ != nullptr) shown_->run(inputs_, outputs_, outputs_, std::nullopt, "", {});
     for (std::size_t i = 0; i < expected_.size(); ++i) {
       const rtl::PsumBeat& sum = outputs_[i + latency_].psum;
       if (sum.valid == 1 && sum.value == expected_[i]) continue;
@@ -88,6 +93,8 @@ class RtlSums {
 
   std::unique_ptr<Pe> pe_;
   const std::uint32_t latency_;
+  std::unique_ptr<CampaignWave> wave_;  // of --wave; null: none
+  PeWave* shown_ = nullptr;
   std::vector<rtl::PeInputs> inputs_;
   std::vector<rtl::PeOutputs> outputs_;
   std::vector<std::uint32_t> expected_;
@@ -517,7 +524,7 @@ CampaignResult run_campaign(const std::vector<Format>& formats, std::uint64_t ma
   campaign.formats = formats;
   campaign.macs = macs;
   options.seed = test::seed();
-  return run_pe_campaign(campaign, options);
+  return test::shown(run_pe_campaign, campaign, options);
 }
 
 std::string join(const std::vector<std::string>& lines) {
@@ -546,7 +553,7 @@ TEST(PeCampaign, MixedFormatsAgreeAndEveryBinIsHit) {
   campaign.formats = {Format::Fp32, Format::Bf16, Format::E5M2, Format::E8M0, Format::Int8};
   campaign.mixed = true;
   campaign.macs = 100'000;
-  const CampaignResult result = run_pe_campaign(campaign, {});
+  const CampaignResult result = test::shown(run_pe_campaign, campaign, {});
   EXPECT_TRUE(result.passed());
   EXPECT_TRUE(result.holes.empty()) << join(result.holes);
 }
@@ -555,12 +562,12 @@ TEST(PeCampaign, ExhaustiveMeetsEveryPairOfCodes) {
   PeCampaign campaign;
   campaign.formats = {Format::E4M3FN, Format::E2M1};
   campaign.exhaustive = true;
-  const CampaignResult result = run_pe_campaign(campaign, {});
+  const CampaignResult result = test::shown(run_pe_campaign, campaign, {});
   EXPECT_TRUE(result.passed());
   EXPECT_GE(result.cases, (65536U + 256U) * 10);
   if (!test::long_run()) return;
   campaign.formats = array_formats();
-  EXPECT_TRUE(run_pe_campaign(campaign, {}).passed());
+  EXPECT_TRUE(test::shown(run_pe_campaign, campaign, {}).passed());
 }
 
 TEST(PeCampaign, WithoutStallsThereAreNone) {
@@ -568,7 +575,7 @@ TEST(PeCampaign, WithoutStallsThereAreNone) {
   campaign.formats = {Format::Bf16};
   campaign.stalls = false;
   campaign.macs = 10'000;
-  const CampaignResult result = run_pe_campaign(campaign, {});
+  const CampaignResult result = test::shown(run_pe_campaign, campaign, {});
   EXPECT_TRUE(result.passed());
   EXPECT_TRUE(result.holes.empty()) << join(result.holes);
   EXPECT_EQ(result.table.find("held"), result.table.find("held  "));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/cosim/example_cases.h"
+#include "tests/cosim/shown.h"
 #include "tests/unit/common/temporary_directory.h"
 #include "tests/unit/numerics/reference.h"
 #include "tlm/common/error.h"
@@ -36,8 +37,11 @@ const RtlLibrary& library(bool faults = false) {
 
 std::unique_ptr<RoundingUnitRtl> make_unit(RandomSource source, std::uint64_t seed, const RtlLibrary& rtl = library(),
                                            const FaultPlace& fault = {}) {
-  return make_rounding_unit_rtl({"rounding_unit", source, fault}, rtl, plain_context(),
-                                RoundingUnitModel(source, seed, kEngine));
+  auto unit = make_rounding_unit_rtl({"rounding_unit", source, fault}, rtl, plain_context(),
+                                     RoundingUnitModel(source, seed, kEngine));
+  const rtl::LibraryAbi& abi = rtl.abi();
+  return std::make_unique<ShownRoundingUnit>(std::move(unit), "rounding_unit", fault,
+                                             source == RandomSource::Xorwow ? abi.rounding_xorwow : abi.rounding_lfsr);
 }
 
 // The sources bit by bit, from their definitions.
@@ -382,7 +386,7 @@ TEST(RoundingCampaign, AllFormatsAgreeAndNoBinStaysEmpty) {
   campaign.values = long_run() ? 10'000'000 : 300'000;
   CampaignOptions options;
   options.seed = seed();
-  const CampaignResult result = run_rounding_campaign(campaign, options);
+  const CampaignResult result = shown(run_rounding_campaign, campaign, options);
   std::printf("%s\n%llu conversions, %llu cycles, %.1f s\n", result.table.c_str(),
               static_cast<unsigned long long>(result.cases), static_cast<unsigned long long>(result.cycles),
               result.seconds);
@@ -400,7 +404,7 @@ TEST(RoundingCampaign, ExhaustiveValuesAgree) {
   campaign.exhaustive = true;
   campaign.values = 1000;
   campaign.stalls = false;
-  const CampaignResult result = run_rounding_campaign(campaign, {});
+  const CampaignResult result = shown(run_rounding_campaign, campaign, {});
   std::printf("%llu conversions, %llu cycles, %.1f s\n", static_cast<unsigned long long>(result.cases),
               static_cast<unsigned long long>(result.cycles), result.seconds);
   for (const Difference& difference : result.differences) ADD_FAILURE() << describe(difference);
@@ -410,7 +414,7 @@ TEST(RoundingCampaign, ExhaustiveValuesAgree) {
 TEST(RoundingCampaign, FlushedDenormalsAgree) {
   CampaignOptions options;
   options.rtl.flush_denormals = true;
-  const CampaignResult result = run_rounding_campaign(all_targets(), options);
+  const CampaignResult result = shown(run_rounding_campaign, all_targets(), options);
   std::printf("%s\n", result.table.c_str());
   for (const Difference& difference : result.differences) ADD_FAILURE() << describe(difference);
   EXPECT_TRUE(result.passed());
@@ -432,7 +436,7 @@ TEST(RoundingCampaign, EveryFaultOfTheUnitIsFoundAndItsReproducerShowsIt) {
     CampaignOptions options;
     options.fault = FaultPlace{&fault, "", -1, -1};
     options.fault_text = std::string(fault.name);
-    const CampaignResult result = run_rounding_campaign(campaign, options);
+    const CampaignResult result = shown(run_rounding_campaign, campaign, options);
     std::printf("%-28s %8llu cycles: ", options.fault_text.c_str(), static_cast<unsigned long long>(result.cycles));
     EXPECT_FALSE(result.passed()) << fault.name;
     ASSERT_EQ(result.differences.size(), 1U) << fault.name;

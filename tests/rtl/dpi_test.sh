@@ -2,8 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Do the DPI-C functions give the bits of the RTL, and does their bench notice when the RTL is wrong?
 #
-# usage: dpi_test.sh SOURCE_DIR SCRATCH_DIR [LIBRARY]      LIBRARY: libazulejo_dpi.so; built here if absent
+# usage: dpi_test.sh [--wave FILE.vcd] SOURCE_DIR SCRATCH_DIR [LIBRARY]      LIBRARY: libazulejo_dpi.so; built here if absent
+# The wave is of a short run of the bench, a few elements a unit.
 set -euo pipefail
+wave=
+if [[ $1 == --wave ]]; then
+  wave=$(readlink -f -- "$2")
+  shift 2
+fi
 source_dir=$(readlink -f -- "$1")
 mkdir -p -- "$2"
 scratch=$(readlink -f -- "$2")
@@ -41,12 +47,27 @@ build() {   # DIRECTORY OPTION...
 }
 
 # As the RTL is
-build plain --assert
+trace=()
+[[ -z $wave ]] || trace=(--trace --timescale-override 1fs/1fs)
+build plain --assert "${trace[@]}"
 # The package's declarations, as the simulator reads them, and the header agree.
 g++ -fsyntax-only -x c++ -I"$(verilator --getenv VERILATOR_ROOT)/include/vltstd" -include plain/Vdpi_test__Dpi.h \
   "$source_dir/rtl/dpi/azulejo_dpi.h"
-plain/Vdpi_test | tee plain.out
-grep -q '^PASS' plain.out || exit 1
+plain/Vdpi_test | tee plain.out || true
+if ! grep -q '^PASS' plain.out; then
+  if [[ -n ${AZULEJO_FAILED_WAVES:-} ]]; then   # the beginning of it, with a wave
+    mkdir -p -- "$AZULEJO_FAILED_WAVES"
+    build plain --assert --trace --timescale-override 1fs/1fs
+    plain/Vdpi_test +n=50 +codes=100 "+wave=$AZULEJO_FAILED_WAVES/rtl.dpi.vcd" > /dev/null || true
+  fi
+  exit 1
+fi
+if [[ -n $wave ]]; then
+  plain/Vdpi_test +n=50 +codes=100 "+wave=$wave" > wave.out
+  grep -q '^PASS' wave.out || { cat wave.out; echo "FAIL: the run with a wave differs"; exit 1; }
+  [[ -s $wave ]] || { echo "FAIL: no wave $wave"; exit 1; }
+  echo "wave: $wave"
+fi
 
 # With a fault in each unit
 build faults -DAZULEJO_FAULTS

@@ -2,7 +2,8 @@
 // Do the DPI-C functions and the RTL units give the same bits? Every code of the narrow formats, random and corner operands
 // for the rest, with denormals kept and flushed. The last line is PASS or FAIL.
 //
-// Plusargs: +n=COUNT elements a unit (100000), +seed=SEED (1), +fault=NUMBER of azulejo_fault_pkg in a build with faults.
+// Plusargs: +n=COUNT elements a unit (100000), +codes=COUNT codes a format (all), +seed=SEED (1), +fault=NUMBER of
+// azulejo_fault_pkg in a build with faults, +wave=FILE.vcd in a build with --trace.
 `include "azulejo_fault.svh"
 module dpi_test;
 
@@ -358,11 +359,18 @@ module dpi_test;
   endtask
 
   initial begin
-    int unsigned count, seed;
+    int unsigned count, codes, seed;
+    string       wave;
     check_e      check;
     count = 100000;
+    codes = 32'hFFFF_FFFF;
     seed  = 1;
+    if ($value$plusargs("wave=%s", wave)) begin
+      $dumpfile(wave);
+      $dumpvars(0, dpi_test);
+    end
     void'($value$plusargs("n=%d", count));
+    void'($value$plusargs("codes=%d", codes));
     void'($value$plusargs("seed=%d", seed));
 `ifdef AZULEJO_FAULTS
     begin
@@ -380,7 +388,7 @@ module dpi_test;
     for (int i = Fp32; i <= Uint8; i++) begin
       logic wide;
       wide = storage_bits(format_e'(i[3:0])) > 16;
-      for (int unsigned n = 0; n < (wide ? count : 32'd1 << storage_bits(format_e'(i[3:0]))); n++) begin
+      for (int unsigned n = 0; n < (wide ? count : 32'd1 << storage_bits(format_e'(i[3:0]))) && n < codes; n++) begin
         check_decode(format_e'(i[3:0]), wide ? random_value(source, 0) : n);
       end
     end

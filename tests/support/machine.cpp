@@ -86,11 +86,37 @@ const std::vector<Change>& Recorder::changes(const std::string& signal) const {
   return changes_.at(signals_.at(signal));
 }
 
+MachineOptions Machine::with_wave(MachineOptions options, WaveFile* wave) {
+  options.platform.twins.wave = wave;
+  options.platform.transactions = options.platform.transactions || wave != nullptr;
+  options.platform.twins.on_difference = [seen = options.platform.twins.on_difference](const Difference& difference) {
+    note_difference(difference.time);
+    if (seen) seen(difference);
+  };
+  return options;
+}
+
+namespace {
+
+std::unique_ptr<WaveFile> make_wave() {
+  const std::optional<WaveOptions> options = next_wave(now_fs);
+  return options ? std::make_unique<WaveFile>(*options) : nullptr;
+}
+
+}  // namespace
+
 Machine::Machine(const std::string& preset, const std::vector<std::string>& settings, const MachineOptions& options)
-    : recorder_(options.spans), platform_(load_platform(preset, settings), options.platform) {
+    : recorder_(options.spans),
+      wave_(make_wave()),
+      both_(recorder_, wave_ ? *wave_ : WaveSink::none()),
+      platform_(load_platform(preset, settings), with_wave(options, wave_.get()).platform) {
   Instruments instruments;
   instruments.trace = &recorder_;
-  instruments.wave = &recorder_;
+  if (wave_) {
+    instruments.wave = &both_;
+  } else {
+    instruments.wave = &recorder_;
+  }
   instruments.faults = &recorder_;
   platform_.attach(instruments);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: sockets work from here on
@@ -116,6 +142,7 @@ RunEnd Machine::run(Femtoseconds until) {
   const RunEnd result = run_simulation(limits, [this] { return platform_.finished(); });
   end_ = now_fs();
   platform_.finish_account(end_);
+  if (wave_) wave_->close();
   return result;
 }
 

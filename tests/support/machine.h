@@ -16,6 +16,7 @@
 
 #include "platforms/builder/platform.h"
 #include "sw/runtime/runtime.h"
+#include "tests/support/test_wave.h"
 #include "tlm/isa/address_map.h"
 
 namespace azulejo::test {
@@ -116,7 +117,11 @@ class Machine {
   void write_bytes(std::uint32_t chip, std::uint64_t address, const void* data, std::uint64_t bytes);
   void read_bytes(std::uint32_t chip, std::uint64_t address, void* data, std::uint64_t bytes);
 
+  static MachineOptions with_wave(MachineOptions options, WaveFile* wave);
+
   Recorder recorder_;
+  std::unique_ptr<WaveFile> wave_;  // of --wave; outlives the platform
+  TeeSink both_;
   Platform platform_;
   std::vector<std::uint32_t> loaded_;
   Femtoseconds end_ = 0;

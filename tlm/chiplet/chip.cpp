@@ -6,19 +6,24 @@
 namespace azulejo {
 
 Chip::Chip(const sc_core::sc_module_name& name, const std::vector<NeuronCoreConfig>& cores,
-           const std::vector<HbmConfig>& stacks, bool keep_data)
-    : sc_module(name), interconnect("interconnect") {
+           const std::vector<HbmConfig>& stacks, bool keep_data, bool probes)
+    : sc_module(name), interconnect("interconnect"), probes_(probes) {
   for (std::size_t s = 0; s < stacks.size(); ++s) {
     stacks_.push_back(std::make_unique<Hbm>(fmt::format("hbm{}", s).c_str(), stacks[s], keep_data));
-    interconnect.hbm_initiator.bind(stacks_.back()->target);
+    Hbm& stack = *stacks_.back();
+    probes_.bind(interconnect.hbm_initiator, stack.target, stack.target);
   }
   std::uint32_t initiator = 0;
   for (std::size_t c = 0; c < cores.size(); ++c) {
     cores_.push_back(std::make_unique<NeuronCore>(fmt::format("nc{}", c).c_str(), cores[c],
-                                                  static_cast<std::uint32_t>(c), initiator, keep_data));
+                                                  static_cast<std::uint32_t>(c), initiator, keep_data, probes));
     NeuronCore& core = *cores_.back();
-    interconnect.core_initiator.bind(core.target);
-    for (std::size_t e = 0; e < core.dma.size(); ++e) core.dma.engine(e).memory_initiator.bind(interconnect.target);
+    probes_.bind(interconnect.core_initiator, core.target, core.target);
+    for (std::size_t e = 0; e < core.dma.size(); ++e) {
+      auto& memory_initiator = core.dma.engine(e).memory_initiator;
+      probes_.name_initiator(fmt::format("nc{}.dma.engine{}", c, e));
+      probes_.bind(memory_initiator, interconnect.target, memory_initiator);
+    }
     initiator += static_cast<std::uint32_t>(core.dma.size());
   }
 }
@@ -26,6 +31,7 @@ Chip::Chip(const sc_core::sc_module_name& name, const std::vector<NeuronCoreConf
 void Chip::attach(const Instruments& instruments) {
   for (auto& core : cores_) core->attach(instruments);
   for (auto& stack : stacks_) stack->attach(instruments);
+  probes_.attach(*instruments.wave);
 }
 
 void Chip::finish_account(Femtoseconds end) {

@@ -8,6 +8,7 @@
 
 #include "tlm/chiplet/config.h"
 #include "tlm/chiplet/interconnect.h"
+#include "tlm/common/transaction_probe.h"
 #include "tlm/hbm/hbm.h"
 #include "tlm/neuron_core/neuron_core.h"
 
@@ -15,9 +16,10 @@ namespace azulejo {
 
 class Chip : public sc_core::sc_module {
  public:
-  // One configuration per core and per stack, in order. REQUIRES: each validates.
+  // One configuration per core and per stack, in order; `probes` shows the transactions at the sockets of stacks,
+  // cores, engines and DMA engines. REQUIRES: each validates.
   Chip(const sc_core::sc_module_name& name, const std::vector<NeuronCoreConfig>& cores,
-       const std::vector<HbmConfig>& stacks, bool keep_data);
+       const std::vector<HbmConfig>& stacks, bool keep_data, bool probes);
 
   std::size_t cores() const { return cores_.size(); }
   std::size_t stacks() const { return stacks_.size(); }
@@ -32,6 +34,7 @@ class Chip : public sc_core::sc_module {
   Interconnect interconnect;
 
  private:
+  TransactionProbes probes_;
   std::vector<std::unique_ptr<NeuronCore>> cores_;
   std::vector<std::unique_ptr<Hbm>> stacks_;
 };

@@ -78,7 +78,8 @@ void Engine::register_response(tlm_utils::simple_initiator_socket<Engine>& socke
 void Engine::attach(const Instruments& instruments) {
   instruments_ = instruments;
   track_ = instruments.trace->track(name(), "engine");
-  wave_state_ = WaveText(*instruments.wave, name(), "state", 16);
+  wave_state_ = WaveText(*instruments.wave, name(), "state", 12);
+  wave_stall_ = WaveText(*instruments.wave, name(), "stall_cause", 16);
   wave_opcode_ = WaveText(*instruments.wave, name(), "opcode", 20);
   wave_instruction_ = WaveSignal(*instruments.wave, name(), "instruction", 32);
   wave_busy_ = WaveSignal(*instruments.wave, name(), "busy", 1);
@@ -139,25 +140,36 @@ void Engine::set_state(State state, Cause cause) {
   wave_busy_ = computing ? 1 : 0;
   switch (state) {
     case State::NotStarted:
-      wave_state_ = "not_started";
+      show_state("not_started", "");
       break;
     case State::Ready:
       break;
     case State::WaitSemaphore:
-      if (!computing) wave_state_ = reason_name(program_[pc_].wait.reason);
+      if (!computing) show_state("wait", reason_name(program_[pc_].wait.reason));
       break;
     case State::WaitTime:
-      wave_state_ = computing ? "compute" : cause_name(cause);
+      if (computing) {
+        show_state("compute", "");
+      } else if (cause == Cause::Issue) {
+        show_state("issue", "");
+      } else {
+        show_state("wait", cause_name(cause));
+      }
       break;
     case State::WaitPort:
     case State::WaitDma:
-      wave_state_ = cause_name(cause);
+      show_state("wait", cause_name(cause));
       break;
     case State::Finished:
-      wave_state_ = "finished";
+      show_state("finished", "");
       wave_busy_ = 0;
       break;
   }
+}
+
+void Engine::show_state(std::string_view state, std::string_view stall_cause) {
+  wave_state_ = state;
+  wave_stall_ = stall_cause;
 }
 
 void Engine::step() {
@@ -174,7 +186,9 @@ void Engine::step() {
   // A waiting engine may still compute; the end of that shows in the waves only.
   const bool computing = attribution_.cursor() > now;
   wave_busy_ = computing ? 1 : 0;
-  if (!computing && state_ == State::WaitSemaphore) wave_state_ = reason_name(program_[pc_].wait.reason);
+  if (!computing && state_ == State::WaitSemaphore) {
+    show_state("wait", reason_name(program_[pc_].wait.reason));
+  }
   if (computing && instruments_.wave != &WaveSink::none()) next = std::min(next, attribution_.cursor());
   if (next != ~Femtoseconds{0}) wake_.notify(to_sc_time(next - now));
 }

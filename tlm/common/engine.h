@@ -145,6 +145,7 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
   void update_semaphore(const Instruction& instruction, UpdateTiming timing);
   void wait_until(Femtoseconds time, Cause cause);
   void set_state(State state, Cause cause);
+  void show_state(std::string_view state, std::string_view stall_cause);  // in the wave
   std::uint32_t value_of(const ScalarSource& source) const;
   void semaphore_ready(Cause bound) override;
   void charge(Cause cause, Femtoseconds until);
@@ -173,7 +174,8 @@ class Engine : public sc_core::sc_module, private SemaphoreWaiter {
 
   Instruments instruments_;
   TrackId track_ = 0;
-  WaveText wave_state_;
+  WaveText wave_state_;  // not_started, issue, compute, wait, finished
+  WaveText wave_stall_;  // what a wait is charged to, as in the attribution
   WaveText wave_opcode_;
   WaveSignal wave_instruction_;
   WaveSignal wave_busy_;

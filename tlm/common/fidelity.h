@@ -15,7 +15,8 @@ enum class Fidelity : std::uint8_t {
 // What a unit in RTL counts.
 struct RtlCounts {
   std::uint64_t cycles = 0;
-  std::uint64_t mismatches = 0;  // elements, in lockstep
+  std::uint64_t mismatches = 0;      // elements, in lockstep
+  std::uint64_t mismatch_cycle = 0;  // of the engine's clock, in which the newest of them left the unit
 };
 
 }  // namespace azulejo

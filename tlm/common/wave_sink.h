@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "tlm/common/time.h"
+
 namespace azulejo {
 
 using SignalId = std::uint32_t;
@@ -31,6 +33,11 @@ class WaveSink {
   // New value at the current simulated time. REQUIRES: a declared id of the right kind.
   virtual void change(SignalId /*signal*/, std::uint64_t /*value*/) {}
   virtual void change_text(SignalId /*signal*/, std::string_view /*value*/) {}
+  // New value at a time that is still to come. Of several at one time the last one asked for counts.
+  virtual void change_at(SignalId /*signal*/, std::uint64_t /*value*/, Femtoseconds /*time*/) {}
+  virtual void change_text_at(SignalId /*signal*/, std::string_view /*value*/, Femtoseconds /*time*/) {}
+  // Adds to the value that the signal will have at `time`, now or later: for counts of what overlaps.
+  virtual void add_at(SignalId /*signal*/, std::int64_t /*difference*/, Femtoseconds /*time*/) {}
 
   static WaveSink& none();
 };
@@ -46,6 +53,14 @@ class WaveSignal {
     if (id_ != WaveSink::kNoSignal) sink_->change(id_, value);
     return *this;
   }
+  // The same at a later time, for what a model knows before it happens.
+  void at(Femtoseconds time, std::uint64_t value) {
+    if (id_ != WaveSink::kNoSignal) sink_->change_at(id_, value, time);
+  }
+  void add_at(Femtoseconds time, std::int64_t difference) {
+    if (id_ != WaveSink::kNoSignal) sink_->add_at(id_, difference, time);
+  }
+  bool recorded() const { return id_ != WaveSink::kNoSignal; }
 
  private:
   WaveSink* sink_ = nullptr;
@@ -62,6 +77,11 @@ class WaveText {
     if (id_ != WaveSink::kNoSignal) sink_->change_text(id_, value);
     return *this;
   }
+  void at(Femtoseconds time, std::string_view value) {
+    if (id_ != WaveSink::kNoSignal) sink_->change_text_at(id_, value, time);
+  }
+  // False: not worth composing a text for.
+  bool recorded() const { return id_ != WaveSink::kNoSignal; }
 
  private:
   WaveSink* sink_ = nullptr;

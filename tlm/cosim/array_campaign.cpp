@@ -16,6 +16,7 @@
 
 #include "tlm/common/error.h"
 #include "tlm/cosim/campaign.h"
+#include "tlm/cosim/campaign_wave.h"
 #include "tlm/cosim/host_tile.h"
 #include "tlm/cosim/pe.h"
 #include "tlm/cosim/pe_array_rtl.h"
@@ -215,7 +216,7 @@ constexpr std::uint32_t kHandshakeMaxMoving = 24;    // of one matmul
 class HandshakeBench {
  public:
   HandshakeBench(const RtlLibrary& library, const FaultPlace& fault, const CosimCase& origin, std::uint64_t seed,
-                 LockstepLog& log)
+                 LockstepLog& log, CampaignWave* campaign_wave)
       : abi_(library.abi().array),
         flush_(abi_.flush_denormals != 0),
         stages_(abi_.pipeline_stages),
@@ -223,23 +224,25 @@ class HandshakeBench {
         origin_(origin),
         random_(seed),
         log_(log),
+        campaign_wave_(campaign_wave),
         unit_(abi_.unit.create(&plain_context(), "pe_array"), abi_.unit.destroy) {
+    if (campaign_wave != nullptr) wave_ = &campaign_wave->unit<HandshakeWave>("pe_array", library);
     pins_.weight_format = pins_.act_format = static_cast<std::uint8_t>(Format::Bf16);
     if (fault.fault == nullptr) return;
-    rtl::FaultSelect select;
-    select.fault = fault.fault->id;
     if (fault.row >= 0) {
       if (fault.row >= static_cast<int>(abi_.rows) || fault.col >= static_cast<int>(abi_.cols)) return;
-      select.row = static_cast<std::uint8_t>(fault.row);
-      select.col = static_cast<std::uint8_t>(fault.col);
+      fault_.row = static_cast<std::uint8_t>(fault.row);
+      fault_.col = static_cast<std::uint8_t>(fault.col);
     }
-    abi_.unit.select_fault(unit_.get(), select);
+    fault_.fault = fault.fault->id;
+    abi_.unit.select_fault(unit_.get(), fault_);
   }
 
   // Matmuls of random formats until `columns` columns have gone through, from reset. False at a difference.
   bool run(const StallRates& rates, std::uint32_t columns, const std::vector<Format>& formats) {
     make_passes(columns, formats);
     abi_.unit.reset(unit_.get());
+    if (wave_ != nullptr) wave_->reset(fault_);
     rates_ = rates;
     failures_ = rtl_failures();
     now_ = 0;
@@ -252,11 +255,11 @@ class HandshakeBench {
     started_.assign(operations_.size(), kNotStarted);
     skip_to_load();
     // Nothing may come after the last sum.
-    for (std::uint32_t tail = 0; tail <= latency_; tail += psum_pass_ == passes_.size() ? 1 : 0) {
-      if (!cycle()) return false;
-    }
-    matmuls_ += operations_.size();
-    return true;
+    bool good = true;
+    for (std::uint32_t tail = 0; good && tail <= latency_; tail += psum_pass_ == passes_.size() ? 1 : 0) good = cycle();
+    if (wave_ != nullptr) wave_->flush();
+    if (good) matmuls_ += operations_.size();
+    return good;
   }
 
   std::uint64_t cycles() const { return cycles_; }
@@ -448,19 +451,36 @@ class HandshakeBench {
 
     const bool due = !due_.empty() && due_.front() == now_;
     const bool advances = !due || pins_.psum_ready != 0;
-    if (!same("psum_valid", due, pins_.psum_valid)) return false;
-    if (due && !compare_sums()) return false;
-    if (!same("act_ready", advances, pins_.act_ready)) return false;
-    if (!same("weight_ready", advances, pins_.weight_ready)) return false;
-    if (!same("act_ready with the valid inputs inverted", advances, other_valid.act_ready)) return false;
-    if (!same("weight_ready with the valid inputs inverted", advances, other_valid.weight_ready)) return false;
-    if (!same("psum_valid with psum_ready inverted", due, other_ready.psum_valid)) return false;
+    const bool good = same("psum_valid", due, pins_.psum_valid) && (!due || compare_sums()) &&
+                      same("act_ready", advances, pins_.act_ready) &&
+                      same("weight_ready", advances, pins_.weight_ready) &&
+                      same("act_ready with the valid inputs inverted", advances, other_valid.act_ready) &&
+                      same("weight_ready with the valid inputs inverted", advances, other_valid.weight_ready) &&
+                      same("psum_valid with psum_ready inverted", due, other_ready.psum_valid);
+    if (wave_ != nullptr) show(due, advances, good);
+    if (!good) return false;
 
     abi_.clock(unit_.get());
     if (advances) advance(due);
     ++cycles_;
     const std::uint64_t failures = rtl_failures() - failures_;
     return same("failed assertions", 0, static_cast<std::uint32_t>(failures));
+  }
+
+  void show(bool due, bool advances, bool good) {
+    HandshakeWave::Expected expected;
+    expected.psum_valid = due;
+    expected.ready = advances;
+    const std::size_t pass = std::min(psum_pass_, passes_.size() - 1);
+    if (due) expected.sums = passes_[pass].sums.data() + std::size_t{psum_column_} * abi_.cols;
+    expected.operation = &operations_[passes_[pass].operation];
+    expected.matmul = matmuls_ + passes_[pass].operation;
+    HandshakeWave::Differing differing;
+    if (!good) {
+      const Difference& first = log_.differences().back();
+      differing = {first.what, first.model, first.rtl, first.lane};
+    }
+    wave_->cycle(pins_, expected, differing);
   }
 
   bool compare_sums() {
@@ -476,6 +496,7 @@ class HandshakeBench {
     Difference difference = describe_here("psum", sums[first], psum_[first]);
     difference.is_fp32 = true;
     difference.place += fmt::format(", lane {}", first);
+    difference.lane = first;
     difference.operands = list_operands(first);
     log_.differed(count, std::move(difference));
     return false;
@@ -540,6 +561,7 @@ class HandshakeBench {
           fmt::format(" of pass {}{}", part_letter(passes_[pass].stationary), part_letter(passes_[pass].moving));
     }
     difference.what = what;
+    if (wave_ != nullptr) difference.engine_cycle = wave_->next_cycle();
     difference.model = model;
     difference.rtl = rtl;
     difference.is_fp32 = false;
@@ -578,6 +600,9 @@ class HandshakeBench {
   const CosimCase& origin_;
   StimulusRandom random_;
   LockstepLog& log_;
+  CampaignWave* const campaign_wave_;  // may be null
+  HandshakeWave* wave_ = nullptr;
+  rtl::FaultSelect fault_;
   std::unique_ptr<void, void (*)(void*)> unit_;
 
   std::vector<ArrayCase> operations_;
@@ -665,14 +690,22 @@ class ArrayCampaignRun {
     origin_.fault = options.fault_text;
     origin_.pe_directory = options.rtl.pe_directory;
     origin_.pe_top = options.rtl.pe_top;
+    bench_ = std::make_unique<HandshakeBench>(library_, options.fault, origin_, options.seed, log_, options.wave);
+    if (options.wave != nullptr) wave_ = &options.wave->unit<MatmulWave>("array", config_, library_, "");
   }
 
   CampaignResult run() {
+    if (options_.wave != nullptr) options_.wave->begin();
     if (run_handshakes()) run_composed();
     if (!options_.coverage_file.empty()) write_rtl_coverage(options_.coverage_file);
     result_.cases = log_.compared();
     result_.mismatches = log_.mismatches();
     result_.differences = log_.differences();
+    if (options_.wave != nullptr) {
+      for (Difference& difference : result_.differences) {
+        difference.time = options_.wave->clock().edge(difference.engine_cycle);
+      }
+    }
     return std::move(result_);
   }
 
@@ -685,7 +718,6 @@ class ArrayCampaignRun {
 
   bool run_handshakes() {
     const auto start = std::chrono::steady_clock::now();
-    bench_ = std::make_unique<HandshakeBench>(library_, options_.fault, origin_, options_.seed, log_);
     HandshakeBench& bench = *bench_;
     bool good = true;
     for (std::size_t i = 0; good && i < kStallRates.size(); ++i) {
@@ -705,6 +737,7 @@ class ArrayCampaignRun {
     auto made = std::make_unique<PeArrayRtl>(config_, library_, plain_context());
     result_.seconds += seconds_since(building);
     PeArrayRtl& rtl = *made;
+    if (wave_ != nullptr) wave_->attach(rtl, config_.fault);
     PeArrayModelConfig model;
     model.rows = campaign_.rows;
     model.cols = campaign_.cols;
@@ -739,8 +772,9 @@ class ArrayCampaignRun {
           psum[e] = bits_to_float(operation.accumulate ? operation.psum[e] : random_psum(random));
         }
         const std::uint64_t failures = rtl_failures();
+        if (wave_ != nullptr) wave_->begin(matmuls, operation, log_);
         const auto start = std::chrono::steady_clock::now();
-        if (!kept) array_->load(stationary->tile());
+        if (!kept) array_->load(stationary->tile(), 0);
         array_->multiply(moving.tile(),
                          {operation.accumulate, operation.stationary_one_zero, operation.moving_one_zero}, psum.data(),
                          operation.n);
@@ -748,6 +782,7 @@ class ArrayCampaignRun {
         if (const std::uint64_t failed = rtl_failures() - failures; failed != 0) {
           differ("failed assertions", 0, static_cast<std::uint32_t>(failed), operation, matmuls);
         }
+        if (wave_ != nullptr) wave_->end(log_);
         ++matmuls;
         report_progress(static_cast<double>(matmuls) / total);
         if (log_.mismatches() != 0) break;
@@ -802,6 +837,7 @@ class ArrayCampaignRun {
   PeArrayRtlConfig config_;
   CosimCase origin_;
   LockstepLog log_;
+  MatmulWave* wave_ = nullptr;
   CampaignResult result_;
   // They stay to the end, since the RTL's coverage counts in them.
   std::unique_ptr<HandshakeBench> bench_;

@@ -16,6 +16,8 @@
 
 namespace azulejo {
 
+class CampaignWave;
+
 // Common to all campaigns.
 struct CampaignOptions {
   RtlParameters rtl;  // faults and coverage are implied by `fault` and coverage_file
@@ -25,6 +27,7 @@ struct CampaignOptions {
   std::string coverage_file;                        // Verilator's line and toggle coverage; empty: none
   std::function<void(double fraction)> progress;    // may be empty
   std::function<void(const std::string&)> message;  // one-line messages; may be empty
+  CampaignWave* wave = nullptr;  // of this campaign, in which nothing has run; null: none. Not with coverage
 };
 
 struct CampaignResult {

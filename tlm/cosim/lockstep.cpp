@@ -26,6 +26,7 @@ std::string describe(const Difference& difference) {
 void LockstepLog::differed(std::uint64_t elements, Difference first) {
   const bool is_first = mismatches_ == 0;
   mismatches_ += elements;
+  newest_cycle_ = first.engine_cycle;
   if (differences_.size() < kMaxKept) differences_.push_back(first);
   if (is_first && on_first_) on_first_(first);
 }

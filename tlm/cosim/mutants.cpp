@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does every seeded fault show? Each runs in the campaigns that use its module, small ones first.
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "tlm/cosim/campaign.h"
+#include "tlm/cosim/campaign_wave.h"
 #include "tlm/cosim/pe.h"
 
 namespace azulejo {
@@ -26,6 +28,32 @@ std::vector<Campaign> campaigns_of(std::string_view module) {
   return {Campaign::Rounding};
 }
 
+constexpr std::uint32_t kArraySize = 8;
+
+// Which fault the wave shows. All units are there from the beginning, with another fault selected in every campaign.
+struct MutantSignals {
+  MutantSignals(CampaignWave& wave, const RtlLibrary& library)
+      : fault(wave.sink(), "mutants", "fault", 32),
+        campaign(wave.sink(), "mutants", "campaign", 8),
+        detected(wave.sink(), "mutants", "detected", 1),
+        detections(wave.sink(), "mutants", "detections", 16) {
+    wave.unit<PeWave>("pe", library, "");
+    for (const RandomSource source : {RandomSource::Lfsr, RandomSource::Xorwow}) {
+      wave.unit<RoundingWave>(rounding_unit_name(source), library, source, "");
+    }
+    wave.unit<HandshakeWave>("pe_array", library);
+    PeArrayRtlConfig array;
+    array.rows = kArraySize;
+    array.cols = kArraySize;
+    wave.unit<MatmulWave>("array", array, library, "");
+    wave.begin();
+  }
+
+  WaveText fault, campaign;
+  WaveSignal detected, detections;
+  std::uint64_t count = 0;  // of detections
+};
+
 // Large enough for every fault, with any seed that was tried.
 CampaignResult run(Campaign campaign, const CampaignOptions& options) {
   if (campaign == Campaign::Pe) {
@@ -36,8 +64,8 @@ CampaignResult run(Campaign campaign, const CampaignOptions& options) {
   }
   if (campaign == Campaign::Array) {
     ArrayCampaign array;
-    array.rows = 8;
-    array.cols = 8;
+    array.rows = kArraySize;
+    array.cols = kArraySize;
     array.n = 32;
     array.formats = array_formats();
     array.matmuls = 32;
@@ -50,10 +78,16 @@ CampaignResult run(Campaign campaign, const CampaignOptions& options) {
   return run_rounding_campaign(rounding, options);
 }
 
-MutantOutcome run_all(const RtlFault* fault, const std::vector<Campaign>& campaigns, const CampaignOptions& options) {
+MutantOutcome run_all(const RtlFault* fault, const std::vector<Campaign>& campaigns, const CampaignOptions& options,
+                      MutantSignals* signals) {
   MutantOutcome outcome;
   outcome.fault = fault;
+  if (signals != nullptr) {
+    signals->fault = fault == nullptr ? "none" : fault->name;
+    signals->detected = 0;
+  }
   for (const Campaign campaign : campaigns) {
+    if (signals != nullptr) signals->campaign = name_of(campaign);
     const CampaignResult result = run(campaign, options);
     outcome.cycles += result.cycles;
     outcome.cases += result.cases;
@@ -61,6 +95,10 @@ MutantOutcome run_all(const RtlFault* fault, const std::vector<Campaign>& campai
     if (fault == nullptr ? !result.passed() : result.mismatches != 0) {
       outcome.detected = true;
       outcome.by = name_of(campaign);
+      if (signals != nullptr) {
+        signals->detected = 1;
+        signals->detections = ++signals->count;
+      }
       break;
     }
   }
@@ -80,12 +118,16 @@ std::vector<MutantOutcome> run_mutants(const MutantsCampaign& campaign, const Ca
   each.rtl.faults = true;
   each.progress = nullptr;
   each.coverage_file.clear();
-  std::vector<MutantOutcome> outcomes = {run_all(nullptr, {Campaign::Pe, Campaign::Array, Campaign::Rounding}, each)};
+  std::optional<MutantSignals> wave;
+  if (options.wave != nullptr) wave.emplace(*options.wave, RtlLibrary::load(each.rtl, each.message));
+  MutantSignals* const signals = wave ? &*wave : nullptr;
+  std::vector<MutantOutcome> outcomes = {
+      run_all(nullptr, {Campaign::Pe, Campaign::Array, Campaign::Rounding}, each, signals)};
   for (const RtlFault* fault : faults) {
     each.fault = FaultPlace{};
     each.fault.fault = fault;
     each.fault_text = fault->name;
-    outcomes.push_back(run_all(fault, campaigns_of(fault->module), each));
+    outcomes.push_back(run_all(fault, campaigns_of(fault->module), each, signals));
     if (options.progress) {
       options.progress(static_cast<double>(outcomes.size()) / static_cast<double>(faults.size() + 1));
     }

@@ -47,6 +47,9 @@ struct PeMismatch {
   bool is_fp32 = false;  // the bits are an FP32 value
 };
 
+// The first output of a cycle that differs.
+std::optional<PeMismatch> compare_outputs(std::uint32_t cycle, const rtl::PeOutputs& model, const rtl::PeOutputs& rtl);
+
 // Model and RTL driven by the same inputs.
 class PeLockstep {
  public:
@@ -54,6 +57,10 @@ class PeLockstep {
 
   // Both from reset.
   std::optional<PeMismatch> run(const std::vector<rtl::PeInputs>& inputs);
+
+  // Of the newest run, all cycles.
+  const std::vector<rtl::PeOutputs>& model_outputs() const { return model_outputs_; }
+  const std::vector<rtl::PeOutputs>& rtl_outputs() const { return rtl_outputs_; }
 
   std::uint64_t sums() const { return sums_; }             // that came out of the model and were compared
   double model_seconds() const { return model_seconds_; }  // of host time so far

@@ -41,11 +41,11 @@ class PeArrayLockstep : public PeArray {
                   CosimCase origin, LockstepLog& log)
       : model_(std::move(model)), rtl_(std::move(rtl)), config_(config), origin_(std::move(origin)), log_(log) {}
 
-  void load(const OperandTile& stationary) override {
+  void load(const OperandTile& stationary, std::uint64_t cycle) override {
     stationary_ = stationary;
     stationary_codes_ = read_tile_codes(stationary);
-    model_->load(stationary);
-    rtl_->load(stationary);
+    model_->load(stationary, cycle);
+    rtl_->load(stationary, cycle);
   }
 
   void multiply(const OperandTile& moving, const MatmulMode& mode, float* psum, std::size_t stride) override {
@@ -54,7 +54,6 @@ class PeArrayLockstep : public PeArray {
     old_.resize(std::size_t{m} * n);
     for (std::uint32_t i = 0; i < m; ++i) std::copy_n(psum + i * stride, n, old_.data() + std::size_t{i} * n);
     result_ = old_;
-    const std::uint64_t surplus = rtl_->stats().surplus_sums;
     rtl_->multiply(moving, mode, result_.data(), n);
     model_->multiply(moving, mode, psum, stride);
 
@@ -73,7 +72,8 @@ class PeArrayLockstep : public PeArray {
       }
     }
     log_.compared(std::uint64_t{m} * n);
-    const std::uint64_t more = rtl_->stats().surplus_sums - surplus;
+    const std::uint64_t surplus = rtl_->stats().surplus_sums;
+    const std::uint64_t more = surplus - std::exchange(surplus_, surplus);
     if (count + more != 0) {
       Difference first;
       first.unit = config_.name;
@@ -81,6 +81,8 @@ class PeArrayLockstep : public PeArray {
       ArrayCase operation = case_of(moving, mode);
       if (count != 0) {
         first.cycle = rtl_->sum_cycle(first_column);
+        first.engine_cycle = rtl_->engine_cycle(first.cycle);
+        first.lane = first_row;
         first.place = fmt::format("row {}, column {} of the result [{}, {}]", first_row, first_column, m, n);
         first.what = "psum";
         first.model = bits_of(psum[first_row * stride + first_column]);
@@ -88,6 +90,7 @@ class PeArrayLockstep : public PeArray {
         first.operands = list_operands(operation, first_row, first_column);
       } else {
         first.cycle = rtl_->sum_cycle(n - 1);
+        first.engine_cycle = rtl_->engine_cycle(first.cycle);
         first.place = "after the last column";
         first.what = "rows of sums";
         first.is_fp32 = false;
@@ -120,6 +123,7 @@ class PeArrayLockstep : public PeArray {
   std::vector<std::uint32_t> stationary_codes_;
   std::vector<float> old_, result_;
   std::uint64_t operation_ = 0;
+  std::uint64_t surplus_ = 0;  // rows of sums so far
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tlm/cosim/pe.h"
+#include "tlm/cosim/verilated_unit.h"
 #include "tlm/numerics/random.h"
 
 namespace azulejo {
@@ -15,27 +16,6 @@ namespace {
 constexpr std::int64_t kNone = -1;
 // A sum that never left the array: no canonical NaN, so no model gives it.
 constexpr std::uint32_t kMissing = 0xFFFF'FFFF;
-
-std::string instance_name(const std::string& name, const std::string& unit) {
-  std::string text = name + "." + unit;
-  std::replace(text.begin(), text.end(), '.', ' ');
-  return text;
-}
-
-// One Verilated unit and the functions of its table.
-class Unit {
- public:
-  Unit(const rtl::UnitAbi& abi, VerilatedContext& context, const std::string& name)
-      : abi_(&abi), unit_(abi.create(&context, name.c_str()), abi.destroy) {}
-
-  void* get() const { return unit_.get(); }
-  void select_fault(const rtl::FaultSelect& select) const { abi_->select_fault(get(), select); }
-  void trace(VerilatedVcdC& writer) const { abi_->trace(get(), &writer); }
-
- private:
-  const rtl::UnitAbi* abi_;
-  std::unique_ptr<void, void (*)(void*)> unit_;
-};
 
 // What crosses one border in the cycles of a visit: entry i is there in cycle i; a unit writes what it shows after the
 // edge of cycle i at entry i + 1, and the last entry becomes the next visit's first.
@@ -99,7 +79,41 @@ struct Schedule {
   std::vector<std::int64_t> act_column;
   std::vector<std::uint8_t> enable;
   std::vector<std::uint32_t> enabled_before;
+  std::uint32_t weights = 0;  // cycles before the columns
+  std::uint32_t columns = 0;  // cycles in which they enter
   bool held = false;
+};
+
+// When loads and columns can enter an array that never stands still. Weights travel in shadow registers, which are free
+// again, row by row, once the tile before was swapped in.
+class EntryTimes {
+ public:
+  EntryTimes(std::uint32_t rows, std::uint32_t pipeline_stages)
+      : rows_(rows), after_swap_(1 + (pipeline_stages > 2 ? std::uint64_t{pipeline_stages - 2} * (rows - 1) : 0)) {}
+
+  // The first cycle at or after `wanted` in which a load can begin; it takes a cycle for each row.
+  std::uint64_t load(std::uint64_t wanted) {
+    const std::uint64_t first = std::max(wanted, load_from_);
+    load_from_ = first + rows_;
+    columns_from_ = std::max(columns_from_, first + rows_);
+    swap_ = true;
+    return first;
+  }
+
+  std::uint64_t columns(std::uint64_t wanted, std::uint32_t count) {
+    const std::uint64_t first = std::max(wanted, columns_from_);
+    columns_from_ = first + count;
+    if (swap_) load_from_ = std::max(load_from_, first + after_swap_);
+    swap_ = false;
+    return first;
+  }
+
+ private:
+  std::uint64_t rows_;
+  std::uint64_t after_swap_;
+  std::uint64_t load_from_ = 0;
+  std::uint64_t columns_from_ = 0;
+  bool swap_ = false;
 };
 
 }  // namespace
@@ -110,16 +124,17 @@ struct PeArrayRtl::Impl {
         abi(library.abi()),
         tile_rows(config.rows / abi.tile.rows),
         tile_cols(config.cols / abi.tile.cols),
-        visit(config.cycles_per_visit) {
+        visit(config.cycles_per_visit),
+        entries(config.rows, abi.tile.pipeline_stages) {
     for (std::uint32_t r = 0; r < tile_rows; ++r) {
-      west.emplace_back(abi.west.unit, context, instance_name(config.name, fmt::format("west_{}", r)));
+      west.emplace_back(abi.west.unit, context, fmt::format("{}.west_{}", config.name, r));
       for (std::uint32_t c = 0; c < tile_cols; ++c) {
-        tiles.emplace_back(abi.tile.unit, context, instance_name(config.name, fmt::format("tile_{}_{}", r, c)));
+        tiles.emplace_back(abi.tile.unit, context, fmt::format("{}.tile_{}_{}", config.name, r, c));
       }
     }
     for (std::uint32_t c = 0; c < tile_cols; ++c) {
-      north.emplace_back(abi.north.unit, context, instance_name(config.name, fmt::format("north_{}", c)));
-      drains.emplace_back(abi.drain.unit, context, instance_name(config.name, fmt::format("drain_{}", c)));
+      north.emplace_back(abi.north.unit, context, fmt::format("{}.north_{}", config.name, c));
+      drains.emplace_back(abi.drain.unit, context, fmt::format("{}.drain_{}", config.name, c));
     }
     acts.assign(std::size_t{tile_rows} * (tile_cols + 1), {visit, abi.tile.rows});
     weights.assign(std::size_t{tile_rows + 1} * tile_cols, {visit, abi.tile.cols});
@@ -155,7 +170,7 @@ struct PeArrayRtl::Impl {
       return;
     }
     for (const auto* units : {&tiles, &west, &north, &drains}) {
-      for (const Unit& unit : *units) unit.select_fault(select);
+      for (const VerilatedUnit& unit : *units) unit.select_fault(select);
     }
   }
 
@@ -172,8 +187,10 @@ struct PeArrayRtl::Impl {
       }
     };
     if (with_weights) place(schedule.weight_row, config.rows);
-    schedule.act_column.assign(schedule.weight_row.size(), kNone);
+    schedule.weights = static_cast<std::uint32_t>(schedule.weight_row.size());
+    schedule.act_column.assign(schedule.weights, kNone);
     place(schedule.act_column, columns);
+    schedule.columns = static_cast<std::uint32_t>(schedule.act_column.size()) - schedule.weights;
     const std::size_t enabled = schedule.act_column.size() + latency + 1;
     schedule.weight_row.resize(enabled, kNone);
     schedule.act_column.resize(enabled, kNone);
@@ -234,6 +251,7 @@ struct PeArrayRtl::Impl {
       block.part = static_cast<std::uint32_t>(part);
       block.operands = act_border(b, 0).outputs();
       abi.west.run(west[b].get(), block);
+      if (wave != nullptr) wave->west(b, pass_begin + start, block);
     }
   }
 
@@ -254,6 +272,7 @@ struct PeArrayRtl::Impl {
       block.part = static_cast<std::uint32_t>(part);
       block.operands = weight_border(0, b).outputs();
       abi.north.run(north[b].get(), block);
+      if (wave != nullptr) wave->north(b, pass_begin + start, block);
     }
   }
 
@@ -276,6 +295,7 @@ struct PeArrayRtl::Impl {
         block.south_psum = psum_border(r + 1, c).outputs();
         block.south_weight = with_weights ? weight_border(r + 1, c).outputs() : nullptr;
         abi.tile.run(tiles[index].get(), block);
+        if (wave != nullptr) wave->tile(r, c, pass_begin + start, block);
         active[index] = block.evaluated != 0;
         stats.tile_cycles += block.evaluated;
         stats.idle_cycles += cycles - block.evaluated;
@@ -289,11 +309,13 @@ struct PeArrayRtl::Impl {
     for (auto& border : psums) border.carry(cycles);
   }
 
-  // One pass; sums[j * cols + i] is the sum of column i for the moving column j, on PSUM's old value in `sums` if
-  // `accumulate`.
-  void run_pass(const Codes& tile, const Pass& pass, bool with_weights, bool accumulate) {
-    make_schedule(with_weights, tile.columns);
-    // Nothing valid is under way between passes.
+  // A pass is a stretch of cycles from one in which nothing valid is in the array to the next such: weights, if any,
+  // and then columns, if any. sums[j * cols + i] is the sum of column i for the moving column j, on PSUM's old value in
+  // `sums` if `accumulate`.
+  void run_pass(const Codes* tile, const Pass& pass, bool with_weights, bool accumulate) {
+    const std::uint32_t columns = tile == nullptr ? 0 : tile->columns;
+    make_schedule(with_weights, columns);
+    place_pass(with_weights, columns);
     for (auto& border : acts) border.clear();
     for (auto& border : weights) border.clear();
     for (auto& border : psums) border.clear();
@@ -303,31 +325,96 @@ struct PeArrayRtl::Impl {
     std::vector<std::uint32_t> rows(tile_cols, 0);
     for (std::uint32_t start = 0; start < total; start += visit) {
       const std::uint32_t cycles = std::min(visit, total - start);
-      run_west(start, cycles, tile, pass.moving, with_weights);
+      run_west(start, cycles, tile == nullptr ? Codes{} : *tile, pass.moving, swap_pending || with_weights);
       if (with_weights) run_north(start, cycles, pass.stationary);
       run_tiles(start, cycles, with_weights);
-      for (std::uint32_t c = 0; c < tile_cols; ++c) {
-        rtl::DrainBlock block;
-        block.cycles = cycles;
-        block.enable = schedule.held ? schedule.enable.data() + start : nullptr;
-        block.psum = psum_border(tile_rows, c).inputs();
-        block.accumulate = accumulate;
-        block.max_rows = tile.columns;
-        block.stride = config.cols;
-        block.addends = accumulate ? addends.data() + c * abi.tile.cols : nullptr;
-        block.values = sums.data() + c * abi.tile.cols;
-        block.rows = rows[c];
-        abi.drain.run(drains[c].get(), block);
-        if (c + 1 == tile_cols && block.rows != rows[c]) last_row_cycle = start + block.last_row_cycle;
-        rows[c] = block.rows;
-      }
+      for (std::uint32_t c = 0; c < tile_cols; ++c) run_drain(c, start, cycles, columns, accumulate, rows[c]);
       carry(cycles);
     }
-    stats.cycles += total;
-    stats.pe_cycles += std::uint64_t{stationary.k} * stationary.columns * tile.columns;
+    swap_pending = columns == 0;
+    stats.cycles += columns == 0 ? schedule.weights : total;
+    stats.pe_cycles += std::uint64_t{stationary.k} * stationary.columns * columns;
     for (const std::uint32_t count : rows) {
-      if (count > tile.columns) stats.surplus_sums += count - tile.columns;
+      if (count > columns) stats.surplus_sums += count - columns;
     }
+    if (wave != nullptr) show_pass(pass, with_weights, columns);
+  }
+
+  void show_pass(const Pass& pass, bool with_weights, std::uint32_t columns) {
+    const auto text = [](Format format, OperandPart part) {
+      const char* const half = part == OperandPart::Low ? " low half" : part == OperandPart::High ? " high half" : "";
+      return fmt::format("{}{}", spec(format).name, half);
+    };
+    wave->ran(pass_begin, schedule.enable.size());
+    if (with_weights) wave->load(pass_begin, schedule.weights, text(stationary.format, pass.stationary));
+    if (columns == 0) return;
+    wave->columns(pass_begin + schedule.weights, schedule.columns,
+                  fmt::format("{}: {}", matmuls, text(moving.format, pass.moving)), lag);
+  }
+
+  void run_drain(std::uint32_t c, std::uint32_t start, std::uint32_t cycles, std::uint32_t columns, bool accumulate,
+                 std::uint32_t& rows) {
+    rtl::DrainBlock block;
+    block.cycles = cycles;
+    block.enable = schedule.held ? schedule.enable.data() + start : nullptr;
+    block.psum = psum_border(tile_rows, c).inputs();
+    block.accumulate = accumulate;
+    block.max_rows = columns;
+    block.stride = config.cols;
+    block.addends = accumulate ? addends.data() + c * abi.tile.cols : nullptr;
+    block.values = sums.data() + c * abi.tile.cols;
+    block.rows = rows;
+    if (wave != nullptr && wave->has_drain(c)) {  // cycle by cycle, to know which row leaves when
+      block.cycles = 1;
+      for (std::uint32_t t = 0; t < cycles; ++t) {
+        const std::uint32_t row = block.rows;
+        abi.drain.run(drains[c].get(), block);
+        const bool left = block.rows != row && row < columns;
+        wave->drain(c, pass_begin + start + t, block, left && accumulate ? block.addends + row * block.stride : nullptr,
+                    left ? block.values + row * block.stride : nullptr);
+        if (block.rows != row) block.last_row_cycle = t;
+        block.psum += abi.drain.lanes;
+        if (block.enable != nullptr) ++block.enable;
+      }
+    } else {
+      abi.drain.run(drains[c].get(), block);
+    }
+    if (c + 1 == tile_cols && block.rows != rows) last_row_cycle = start + block.last_row_cycle;
+    rows = block.rows;
+  }
+
+  // Sets the cycle in which the pass begins.
+  void place_pass(bool with_weights, std::uint32_t columns) {
+    if (!in_engine_time) {
+      pass_begin = next_pass;
+      next_pass += schedule.enable.size();
+      return;
+    }
+    if (columns == 0) {
+      pass_begin = entries.load(load_cycle);
+    } else if (with_weights) {
+      const std::uint64_t close_before = first_column >= config.rows ? first_column - config.rows : 0;
+      const std::uint64_t load = entries.load(std::max(close_before, matmul_begin));
+      pass_begin = std::max(load, columns_begin(columns) - schedule.weights);
+    } else {
+      pass_begin = columns_begin(columns);
+    }
+  }
+
+  std::uint64_t columns_begin(std::uint32_t columns) {
+    const std::uint64_t begin = entries.columns(first_column, columns);
+    lag = begin - first_column;
+    first_column += columns;  // where the next pass of the same matmul wants to begin
+    return begin;
+  }
+
+  // In engine time when it is asked for, since it is seen then; else in one pass with its first columns, close behind.
+  void load(const OperandTile& tile, std::uint64_t cycle) {
+    stationary.read(tile);
+    loaded = tile.access.format == Format::Fp32 ? OperandPart::Low : OperandPart::Whole;
+    load_cycle = cycle;
+    weights_pending = !in_engine_time;
+    if (in_engine_time) run_pass(nullptr, {loaded, OperandPart::Whole}, true, false);
   }
 
   // One column without operands, before any fault is selected.
@@ -337,9 +424,10 @@ struct PeArrayRtl::Impl {
     sums.assign(config.cols, 0);
     latency = 4 * (config.rows + config.cols) + kSlack;  // long enough for every PE that is refused later
     last_row_cycle = 0;
-    run_pass(probe, {}, false, false);
+    run_pass(&probe, {}, false, false);
     latency = last_row_cycle;
     stats = {};
+    next_pass = 0;
   }
 
   static constexpr std::uint32_t kSlack = 256;
@@ -349,7 +437,7 @@ struct PeArrayRtl::Impl {
   const std::uint32_t tile_rows;
   const std::uint32_t tile_cols;
   const std::uint32_t visit;
-  std::vector<Unit> tiles, west, north, drains;
+  std::vector<VerilatedUnit> tiles, west, north, drains;
   std::vector<Border<rtl::OperandBeat>> acts;     // [tile_rows][tile_cols + 1]
   std::vector<Border<rtl::OperandBeat>> weights;  // [tile_rows + 1][tile_cols]
   std::vector<Border<rtl::PsumBeat>> psums;       // [tile_rows + 1][tile_cols]
@@ -360,7 +448,8 @@ struct PeArrayRtl::Impl {
 
   Codes stationary, moving;
   OperandPart loaded = OperandPart::Whole;
-  bool weights_pending = false;
+  bool weights_pending = false;              // no PE has seen them
+  bool swap_pending = false;                 // they are in the shadow registers
   std::vector<std::uint32_t> sums, addends;  // [n][cols]
 
   Schedule schedule;
@@ -370,6 +459,17 @@ struct PeArrayRtl::Impl {
   std::uint32_t latency = 0;
   std::uint32_t last_row_cycle = 0;
   Stats stats;
+
+  ArrayWave* wave = nullptr;
+  bool in_engine_time = false;
+  EntryTimes entries;
+  std::uint64_t load_cycle = 0;  // when the engine loads
+  std::uint64_t matmul_begin = 0;
+  std::uint64_t first_column = 0;  // when the engine's timing says that the pass's columns enter
+  std::uint64_t pass_begin = 0;
+  std::uint64_t next_pass = 0;  // outside engine time
+  std::uint64_t lag = 0;
+  std::uint64_t matmuls = 0;  // so far
 };
 
 std::vector<std::string> validate(const PeArrayRtlConfig& config, const RtlLibrary& library,
@@ -411,10 +511,17 @@ PeArrayRtl::PeArrayRtl(const PeArrayRtlConfig& config, const RtlLibrary& library
 
 PeArrayRtl::~PeArrayRtl() = default;
 
-void PeArrayRtl::load(const OperandTile& stationary) {
-  impl_->stationary.read(stationary);
-  impl_->weights_pending = true;
+void PeArrayRtl::run_in_engine_time(ArrayWave* wave) {
+  impl_->in_engine_time = true;
+  impl_->wave = wave;
 }
+
+void PeArrayRtl::record(ArrayWave* wave, std::uint64_t cycle) {
+  impl_->wave = wave;
+  impl_->next_pass = cycle;
+}
+
+void PeArrayRtl::load(const OperandTile& stationary, std::uint64_t cycle) { impl_->load(stationary, cycle); }
 
 void PeArrayRtl::multiply(const OperandTile& moving, const MatmulMode& mode, float* psum, std::size_t stride) {
   Impl& impl = *impl_;
@@ -427,13 +534,15 @@ void PeArrayRtl::multiply(const OperandTile& moving, const MatmulMode& mode, flo
     for (std::uint32_t j = 0; j < n; ++j) std::memcpy(&impl.sums[std::size_t{j} * cols + i], psum + i * stride + j, 4);
   }
   bool accumulate = mode.accumulate;
+  impl.matmul_begin = mode.begin_cycle;
+  impl.first_column = mode.first_column_cycle;
   for (const Pass& pass : passes_of(impl.stationary.format, mode)) {
-    const bool with_weights = impl.weights_pending || pass.stationary != impl.loaded;
-    impl.run_pass(impl.moving, pass, with_weights, accumulate);
+    impl.run_pass(&impl.moving, pass, impl.weights_pending || pass.stationary != impl.loaded, accumulate);
     impl.loaded = pass.stationary;
     impl.weights_pending = false;
     accumulate = true;
   }
+  ++impl.matmuls;
   for (std::uint32_t i = 0; i < m; ++i) {
     for (std::uint32_t j = 0; j < n; ++j) std::memcpy(psum + i * stride + j, &impl.sums[std::size_t{j} * cols + i], 4);
   }
@@ -457,10 +566,8 @@ std::uint64_t PeArrayRtl::sum_cycle(std::uint32_t column) const {
   return static_cast<std::uint64_t>(real - schedule.enabled_before.begin());
 }
 
-void PeArrayRtl::trace(VerilatedVcdC& writer) {
-  for (const auto* units : {&impl_->tiles, &impl_->west, &impl_->north, &impl_->drains}) {
-    for (const Unit& unit : *units) unit.trace(writer);
-  }
-}
+std::uint64_t PeArrayRtl::engine_cycle(std::uint64_t pass_cycle) const { return impl_->pass_begin + pass_cycle; }
+
+std::uint64_t PeArrayRtl::lag_cycles() const { return impl_->lag; }
 
 }  // namespace azulejo

@@ -3,8 +3,8 @@
 // instances of the edges (pe_array_edge.sv) and drains (pe_array_drain.sv) along its borders.
 //
 // Data flow only east and south, so a tile is evaluated for `cycles_per_visit` cycles before the next one is visited,
-// and what crosses a border waits in a buffer; the result does not depend on that number. 1 keeps all tiles at one
-// time, for waveforms.
+// and what crosses a border waits in a buffer; the result does not depend on that number. A waveform shows replicas of
+// some tiles, each cycle at its time (array_wave.h).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tlm/cosim/array_wave.h"
 #include "tlm/cosim/fault_table.h"
 #include "tlm/cosim/lockstep.h"
 #include "tlm/cosim/rtl_library.h"
@@ -46,7 +47,15 @@ class PeArrayRtl : public PeArray {
   PeArrayRtl(const PeArrayRtlConfig& config, const RtlLibrary& library, VerilatedContext& context);
   ~PeArrayRtl() override;
 
-  void load(const OperandTile& stationary) override;
+  // Places what follows on the engine's time axis, where loads and columns of several matmuls overlap as in the array
+  // that never stands still, and gives a wave, which may be null, the inputs of its units. Without it, operations
+  // follow each other from cycle 0 on. REQUIRES: before the first operation; no stalls.
+  void run_in_engine_time(ArrayWave* wave);
+  // The next operation begins at that cycle, and a wave, which may be null, gets the inputs of its units from there on.
+  // REQUIRES: not in engine time.
+  void record(ArrayWave* wave, std::uint64_t cycle);
+
+  void load(const OperandTile& stationary, std::uint64_t cycle) override;
   void multiply(const OperandTile& moving, const MatmulMode& mode, float* psum, std::size_t stride) override;
   // Measured on the RTL with a probe when the array is built.
   std::uint32_t latency_cycles() const override;
@@ -58,8 +67,11 @@ class PeArrayRtl : public PeArray {
   const Stats& stats() const;
   // Cycle of the last pass in which the sums of moving column `column` were due.
   std::uint64_t sum_cycle(std::uint32_t column) const;
-  // The units, for a waveform's writer. REQUIRES: a library with waveforms.
-  void trace(VerilatedVcdC& writer);
+  // The same cycle on the engine's time axis.
+  std::uint64_t engine_cycle(std::uint64_t pass_cycle) const;
+  // By how many cycles the newest matmul's columns entered later than the engine's timing says, since the RTL had not
+  // taken its weights: it takes a row of them a cycle.
+  std::uint64_t lag_cycles() const;
 
  private:
   struct Impl;

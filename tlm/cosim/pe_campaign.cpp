@@ -11,6 +11,7 @@
 #include "tlm/common/check.h"
 #include "tlm/common/error.h"
 #include "tlm/cosim/campaign.h"
+#include "tlm/cosim/campaign_wave.h"
 #include "tlm/cosim/functional_coverage.h"
 #include "tlm/cosim/pe.h"
 #include "tlm/cosim/pe_stimulus.h"
@@ -174,9 +175,12 @@ class PeCampaignRun {
         random_(options.seed),
         stream_(library_.abi().pe.row_width, latency_cycles_, campaign.stalls, random_.next(),
                 [this](const Inputs& block) { run_block(block); }),
-        pes_(make_pes()) {}
+        pes_(make_pes()) {
+    if (options.wave != nullptr) wave_ = &options.wave->unit<PeWave>("pe", library_, "");
+  }
 
   CampaignResult run() {
+    if (options_.wave != nullptr) options_.wave->begin();
     const std::uint64_t failures_before = rtl_failures();
     try {
       run_all();
@@ -225,6 +229,7 @@ class PeCampaignRun {
     for (const Inputs& sequence : directed_sequences(library_.abi().pe.row_width, campaign_.stalls)) {
       run_block(sequence);
     }
+    block_group_ = 0;
     for (std::size_t group = 0; group < groups_.size(); ++group) run_directed(group);
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       if (campaign_.exhaustive && is_exhaustible(group)) {
@@ -240,6 +245,7 @@ class PeCampaignRun {
   // Stimulus
 
   void sample(std::size_t group, const Mac& mac, StallCase stall) {
+    group_ = group;
     const float addend = bits_to_float(mac.addend);
     const bool special = mac.act.special || mac.weight.special || !std::isfinite(addend);
     const RoundingOutcome rounding =
@@ -333,11 +339,24 @@ class PeCampaignRun {
 
   void run_block(const Inputs& block) {
     const std::optional<PeMismatch> mismatch = pes_.run(block);
+    if (wave_ != nullptr) {
+      wave_->run(block, pes_.model_outputs(), pes_.rtl_outputs(), mismatch, group_text(), options_.fault);
+    }
+    if (block_group_) block_group_ = group_;
     result_.cycles += mismatch ? mismatch->cycle + 1 : block.size();
     if (!mismatch) return;
     ++result_.mismatches;
     report(block, *mismatch);
     throw FirstDifference();
+  }
+
+  // Of the MACs in the block.
+  std::string group_text() const {
+    if (!block_group_) return "directed";
+    const auto text = [&](std::size_t group) {
+      return fmt::format("{} x {}", name_of(groups_[group].act), name_of(groups_[group].weight));
+    };
+    return *block_group_ == group_ ? text(group_) : fmt::format("{} to {}", text(*block_group_), text(group_));
   }
 
   void report(const Inputs& block, const PeMismatch& first) {
@@ -360,6 +379,7 @@ class PeCampaignRun {
     difference.rtl = mismatch.rtl;
     difference.is_fp32 = mismatch.is_fp32;
     difference.operands = describe_operands(reproducer.inputs, mismatch, latency_cycles_);
+    if (options_.wave != nullptr) difference.time = options_.wave->first_mismatch()->time;
     difference.reproducer.operation = std::move(reproducer);
     difference.reproducer.pipeline_stages = library_.parameters().pipeline_stages;
     difference.reproducer.flush_denormals = library_.parameters().flush_denormals;
@@ -410,6 +430,9 @@ class PeCampaignRun {
   PeLockstep& pes_;
   std::vector<std::pair<OperandType, std::unique_ptr<ElementPool>>> pools_;
   std::size_t groups_done_ = 0;
+  std::size_t group_ = 0;                   // of the newest MAC
+  std::optional<std::size_t> block_group_;  // of the block's first one; none: of no group
+  PeWave* wave_ = nullptr;
   std::uint64_t assertion_failures_ = 0;
   CampaignResult result_;
 };

@@ -11,11 +11,30 @@
 namespace azulejo {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using HostClock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(HostClock::time_point start) {
+  return std::chrono::duration<double>(HostClock::now() - start).count();
+}
 
-std::optional<PeMismatch> compare(std::uint32_t cycle, const rtl::PeOutputs& model, const rtl::PeOutputs& rtl) {
+// The weights that a PE holds, by its inputs alone.
+class WeightTracker {
+ public:
+  // REQUIRES: an enabled cycle. After it active() is what the cycle's activation met.
+  void step(const rtl::PeInputs& in) {
+    if (in.act.valid != 0 && in.act.tag != 0) active_ = shadow_;
+    if (in.weight.valid != 0 && in.weight.tag == 0) shadow_ = in.weight.operand;
+  }
+  const std::optional<std::uint32_t>& active() const { return active_; }
+
+ private:
+  std::optional<std::uint32_t> shadow_;
+  std::optional<std::uint32_t> active_;
+};
+
+}  // namespace
+
+std::optional<PeMismatch> compare_outputs(std::uint32_t cycle, const rtl::PeOutputs& model, const rtl::PeOutputs& rtl) {
   const auto differ = [&](std::string_view what, std::uint32_t m, std::uint32_t r, bool is_fp32 = false) {
     return PeMismatch{cycle, what, m, r, is_fp32};
   };
@@ -36,37 +55,20 @@ std::optional<PeMismatch> compare(std::uint32_t cycle, const rtl::PeOutputs& mod
   return std::nullopt;
 }
 
-// The weights that a PE holds, by its inputs alone.
-class WeightTracker {
- public:
-  // REQUIRES: an enabled cycle. After it active() is what the cycle's activation met.
-  void step(const rtl::PeInputs& in) {
-    if (in.act.valid != 0 && in.act.tag != 0) active_ = shadow_;
-    if (in.weight.valid != 0 && in.weight.tag == 0) shadow_ = in.weight.operand;
-  }
-  const std::optional<std::uint32_t>& active() const { return active_; }
-
- private:
-  std::optional<std::uint32_t> shadow_;
-  std::optional<std::uint32_t> active_;
-};
-
-}  // namespace
-
 std::optional<PeMismatch> PeLockstep::run(const std::vector<rtl::PeInputs>& inputs) {
   const auto cycles = static_cast<std::uint32_t>(inputs.size());
   model_outputs_.resize(cycles);
   rtl_outputs_.resize(cycles);
-  const Clock::time_point start = Clock::now();
+  const HostClock::time_point start = HostClock::now();
   model_->reset();
   model_->run(cycles, inputs.data(), model_outputs_.data());
-  const Clock::time_point middle = Clock::now();
+  const HostClock::time_point middle = HostClock::now();
   rtl_->reset();
   rtl_->run(cycles, inputs.data(), rtl_outputs_.data());
   rtl_seconds_ += seconds_since(middle);
   model_seconds_ += std::chrono::duration<double>(middle - start).count();
   for (std::uint32_t t = 0; t < cycles; ++t) {
-    if (auto mismatch = compare(t, model_outputs_[t], rtl_outputs_[t])) return mismatch;
+    if (auto mismatch = compare_outputs(t, model_outputs_[t], rtl_outputs_[t])) return mismatch;
     if (inputs[t].enable != 0 && model_outputs_[t].psum.valid != 0) ++sums_;
   }
   return std::nullopt;

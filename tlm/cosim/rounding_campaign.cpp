@@ -11,8 +11,10 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "tlm/cosim/campaign.h"
+#include "tlm/cosim/campaign_wave.h"
 #include "tlm/cosim/rounding_unit_rtl.h"
 #include "tlm/numerics/float_bits.h"
 #include "tlm/wave/verilator_hooks.h"
@@ -181,6 +183,21 @@ std::optional<Disagreement> compare(const Expected& expected, const rtl::Roundin
   return std::nullopt;
 }
 
+RoundingCycle to_wave(const rtl::RoundingInputs& in, const Expected& expected, const rtl::RoundingOutputs& out,
+                      std::uint64_t conversion) {
+  RoundingCycle cycle;
+  cycle.in = in;
+  cycle.model.ready = expected.ready;
+  cycle.model.valid = expected.valid;
+  cycle.model.code = expected.code;
+  std::copy(expected.state.begin(), expected.state.end(), std::begin(cycle.model.state));
+  cycle.has_code = expected.has_code;
+  cycle.word = expected.word;
+  cycle.conversion = conversion;
+  if (const std::optional<Disagreement> found = compare(expected, out)) cycle.what = found->what;
+  return cycle;
+}
+
 // One Verilated lane.
 class Lane {
  public:
@@ -220,7 +237,8 @@ std::string describe_inputs(const rtl::RoundingInputs& in, std::uint32_t word) {
   return text;
 }
 
-// The first disagreement over cycles from reset, and the inputs up to there.
+// The first disagreement over cycles from reset, and the inputs up to there. `cycles` gets all of them, if there is
+// one.
 struct FirstDifference {
   std::size_t cycle;
   Disagreement disagreement;
@@ -228,10 +246,17 @@ struct FirstDifference {
   bool is_fp32;
 };
 std::optional<FirstDifference> first_difference(Lane& lane, RandomSource source, bool flush_denormals,
-                                                const std::vector<rtl::RoundingInputs>& inputs) {
+                                                const std::vector<rtl::RoundingInputs>& inputs,
+                                                std::vector<RoundingCycle>* cycles = nullptr) {
   lane.reset();
   std::vector<rtl::RoundingOutputs> outputs;
   lane.run(inputs, outputs);
+  if (cycles != nullptr) {
+    CycleModel model(source, flush_denormals);
+    for (std::size_t t = 0; t < inputs.size(); ++t) {
+      cycles->push_back(to_wave(inputs[t], model.step(inputs[t]), outputs[t], t));
+    }
+  }
   CycleModel model(source, flush_denormals);
   rtl::RoundingInputs converted;  // whose code is shown
   for (std::size_t t = 0; t < inputs.size(); ++t) {
@@ -506,6 +531,9 @@ class Bench {
         stimulus_(options.seed * 2 + static_cast<std::uint64_t>(source)),
         lane_(abi_, plain_context(), ("rounding_unit " + name_of(source)).c_str(), options.fault),
         model_(source, flush_denormals_) {
+    if (options.wave != nullptr) {
+      wave_ = &options.wave->unit<RoundingWave>(rounding_unit_name(source), library, source, "");
+    }
     inputs_.reserve(kBlock);
     expected_.reserve(kBlock);
     operations_.reserve(kBlock);
@@ -557,6 +585,7 @@ class Bench {
     finish();
     if (difference_) return;
     lane_.reset();
+    from_reset_ = true;
     model_.reset();
     block_state_ = model_.state();
   }
@@ -589,6 +618,7 @@ class Bench {
 
   void compare_block() {
     lane_.run(inputs_, outputs_);
+    if (wave_ != nullptr) show_block();
     std::size_t compared = inputs_.size();  // cycles
     for (std::size_t t = 0; t < inputs_.size() && !difference_; ++t) {
       const std::optional<Disagreement> found = compare(expected_[t], outputs_[t]);
@@ -603,6 +633,14 @@ class Bench {
     inputs_.clear();
     expected_.clear();
     operations_.clear();
+  }
+
+  void show_block() {
+    std::vector<RoundingCycle> cycles;
+    for (std::size_t t = 0; t < inputs_.size(); ++t) {
+      cycles.push_back(to_wave(inputs_[t], expected_[t], outputs_[t], operations_[t]));
+    }
+    wave_->run(std::move(cycles), std::exchange(from_reset_, false), options_.fault);
   }
 
   // The difference with the shortest run of cycles, of those whose lengths are powers of two, that shows one from
@@ -639,6 +677,7 @@ class Bench {
     difference.reproducer.note = fmt::format("cosim rounding, seed {}, conversion {} of the {} lane", options_.seed,
                                              operations_[t], name_of(source_));
     difference.reproducer.operation = std::move(operation);
+    if (options_.wave != nullptr) difference.time = options_.wave->first_mismatch()->time;
     difference_ = std::move(difference);
   }
 
@@ -656,7 +695,9 @@ class Bench {
   std::vector<Expected> expected_;
   std::vector<std::uint64_t> operations_;  // the beat of each cycle
   std::vector<rtl::RoundingOutputs> outputs_;
-  State block_state_{};  // before the block
+  State block_state_{};     // before the block
+  bool from_reset_ = true;  // the block
+  RoundingWave* wave_ = nullptr;
   std::uint64_t operation_ = 0;
   std::uint64_t waiting_ = 0;  // conversions of the block
   std::uint64_t compared_ = 0;
@@ -903,6 +944,7 @@ CampaignResult run_rounding_campaign(const RoundingCampaign& campaign, const Cam
   const auto start = std::chrono::steady_clock::now();
   const std::uint64_t failures_before = rtl_failures();
   Campaign run(campaign, options, library);
+  if (options.wave != nullptr) options.wave->begin();
   run.run();
   const std::uint64_t failures = rtl_failures() - failures_before;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -919,7 +961,7 @@ CampaignResult run_rounding_campaign(const RoundingCampaign& campaign, const Cam
 
 std::uint64_t replay_rounding(const RoundingCase& operation, const CosimCase& origin, const FaultPlace& fault,
                               const RtlLibrary& library, VerilatedContext& context, LockstepLog& log,
-                              std::vector<std::shared_ptr<void>>* kept) {
+                              std::vector<std::shared_ptr<void>>* kept, RoundingWave* wave) {
   std::vector<rtl::RoundingInputs> inputs = operation.cycles;
   if (inputs.empty()) {
     rtl::RoundingInputs load;
@@ -938,8 +980,10 @@ std::uint64_t replay_rounding(const RoundingCase& operation, const CosimCase& or
   }
   const auto lane = std::make_shared<Lane>(abi_of(library, operation.source), context, "rounding_unit replay", fault);
   if (kept != nullptr) kept->push_back(lane);
-  std::optional<FirstDifference> found =
-      first_difference(*lane, operation.source, library.parameters().flush_denormals, inputs);
+  std::vector<RoundingCycle> cycles;
+  std::optional<FirstDifference> found = first_difference(*lane, operation.source, library.parameters().flush_denormals,
+                                                          inputs, wave != nullptr ? &cycles : nullptr);
+  if (wave != nullptr) wave->run(std::move(cycles), true, fault);
   log.compared(static_cast<std::uint64_t>(
       std::count_if(inputs.begin(), inputs.end(), [](const rtl::RoundingInputs& in) { return in.valid != 0; })));
   if (found) {

@@ -12,7 +12,7 @@ namespace {
 
 class RoundingUnitLockstep final : public RoundingUnit {
  public:
-  RoundingUnitLockstep(std::unique_ptr<RoundingUnit> model, std::unique_ptr<RoundingUnit> rtl, RandomSource source,
+  RoundingUnitLockstep(std::unique_ptr<RoundingUnit> model, std::unique_ptr<RoundingUnitRtl> rtl, RandomSource source,
                        std::string name, CosimCase origin, LockstepLog& log)
       : model_(std::move(model)),
         rtl_(std::move(rtl)),
@@ -20,6 +20,8 @@ class RoundingUnitLockstep final : public RoundingUnit {
         name_(std::move(name)),
         origin_(std::move(origin)),
         log_(log) {}
+
+  void begin(std::uint64_t cycle) override { rtl_->begin(cycle); }
 
   void convert(std::uint32_t lane, Format format, const ConversionMode& mode, const float* values, std::size_t count,
                std::uint32_t* codes) override {
@@ -45,6 +47,8 @@ class RoundingUnitLockstep final : public RoundingUnit {
       const bool code_differs = differing != 0;
       const std::size_t last = code_differs ? first + 1 : count;  // values that show the difference
       difference.cycle = last;
+      difference.lane = lane;
+      difference.engine_cycle = rtl_->engine_cycle(last == 0 ? 0 : last - 1);
       difference.place = code_differs ? fmt::format("lane {}, element {}", lane, first) : fmt::format("lane {}", lane);
       if (code_differs) {
         difference.what = "code";
@@ -106,7 +110,7 @@ class RoundingUnitLockstep final : public RoundingUnit {
   }
 
   const std::unique_ptr<RoundingUnit> model_;
-  const std::unique_ptr<RoundingUnit> rtl_;
+  const std::unique_ptr<RoundingUnitRtl> rtl_;
   const RandomSource source_;
   const std::string name_;
   const CosimCase origin_;
@@ -119,7 +123,7 @@ class RoundingUnitLockstep final : public RoundingUnit {
 }  // namespace
 
 std::unique_ptr<RoundingUnit> make_rounding_unit_lockstep(std::unique_ptr<RoundingUnit> model,
-                                                          std::unique_ptr<RoundingUnit> rtl, RandomSource source,
+                                                          std::unique_ptr<RoundingUnitRtl> rtl, RandomSource source,
                                                           const std::string& name, const CosimCase& origin,
                                                           LockstepLog& log) {
   return std::make_unique<RoundingUnitLockstep>(std::move(model), std::move(rtl), source, name, origin, log);

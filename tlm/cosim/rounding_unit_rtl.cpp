@@ -43,8 +43,8 @@ class VerilatedRoundingUnit final : public RoundingUnitRtl {
     beat.saturate = mode.saturate;
     inputs_.assign(count, beat);
     for (std::size_t i = 0; i < count; ++i) std::memcpy(&inputs_[i].value, &values[i], sizeof(float));
-    inputs_.emplace_back();  // lets the last code leave
-    run(verilated, lane);
+    inputs_.emplace_back();  // lets the last code leave; the next value can enter in that cycle
+    run(verilated, lane, count);
     // A code is seen after the clock edge that takes its value; one that never comes out is no code.
     std::size_t received = 0;
     for (const rtl::RoundingOutputs& out : outputs_) {
@@ -68,14 +68,26 @@ class VerilatedRoundingUnit final : public RoundingUnitRtl {
 
   std::uint64_t cycles() const override { return cycles_; }
 
-  void trace(VerilatedVcdC& writer) override {
-    for (std::uint32_t lane = 0; lane < kPartitions; ++lane) abi_.unit.trace(unit(lane), &writer);
+  void record(LaneWave* wave) override {
+    wave_ = wave;
+    for (std::uint32_t lane = 0; wave != nullptr && lane < kPartitions; ++lane) {
+      if (!wave->has_lane(lane)) continue;
+      unit(lane);
+      set_inputs_to_load(lanes_[lane].state);
+      wave->lane(lane, 0, 1, inputs_.data());
+    }
   }
+
+  void begin(std::uint64_t cycle) override { begin_ = cycle; }
+
+  // A code leaves in the cycle after its value entered.
+  std::uint64_t engine_cycle(std::uint64_t index) const override { return first_ + index + 1; }
 
  private:
   struct Lane {
     void* unit = nullptr;                // made when first used
     std::array<std::uint32_t, 6> state;  // after the last cycle
+    std::uint64_t free_from = 0;         // the engine's cycle after its last one
   };
 
   void* unit(std::uint32_t lane) {
@@ -88,24 +100,35 @@ class VerilatedRoundingUnit final : public RoundingUnitRtl {
         AZULEJO_CHECK(abi_.unit.select_fault != nullptr, "a fault in a library without faults");
         abi_.unit.select_fault(slot.unit, {config_.fault.fault->id, rtl::kEverywhere, rtl::kEverywhere});
       }
-      load(slot.unit, lane, slot.state);
+      set_inputs_to_load(slot.state);  // before the time that counts
+      rtl::RoundingOutputs loaded;
+      abi_.run(slot.unit, 1, inputs_.data(), &loaded);
+      std::copy(std::begin(loaded.state), std::end(loaded.state), slot.state.begin());
     }
     return slot.unit;
   }
 
   void load(void* verilated, std::uint32_t lane, const std::array<std::uint32_t, 6>& state) {
+    set_inputs_to_load(state);
+    run(verilated, lane, 1);
+  }
+
+  void set_inputs_to_load(const std::array<std::uint32_t, 6>& state) {
     inputs_.assign(1, {});
     inputs_[0].load = 1;
     std::copy(state.begin(), state.end(), std::begin(inputs_[0].state));
-    run(verilated, lane);
   }
 
-  // `inputs_` to `outputs_`.
-  void run(void* verilated, std::uint32_t lane) {
+  // `inputs_` to `outputs_`; the lane is taken for that many cycles.
+  void run(void* verilated, std::uint32_t lane, std::uint64_t taken) {
     outputs_.resize(inputs_.size());
     abi_.run(verilated, static_cast<std::uint32_t>(inputs_.size()), inputs_.data(), outputs_.data());
     std::copy(std::begin(outputs_.back().state), std::end(outputs_.back().state), lanes_[lane].state.begin());
     cycles_ += inputs_.size();
+    // An engine that moves several elements a cycle is ahead of the lane.
+    first_ = std::max(begin_, lanes_[lane].free_from);
+    lanes_[lane].free_from = first_ + taken;
+    if (wave_ != nullptr) wave_->lane(lane, first_, inputs_.size(), inputs_.data());
   }
 
   const RoundingUnitRtlConfig config_;
@@ -116,6 +139,9 @@ class VerilatedRoundingUnit final : public RoundingUnitRtl {
   std::vector<rtl::RoundingOutputs> outputs_;
   std::vector<std::uint32_t> codes_;
   std::uint64_t cycles_ = 0;
+  LaneWave* wave_ = nullptr;
+  std::uint64_t begin_ = 0;
+  std::uint64_t first_ = 0;  // of the last run
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ class VerilatedVcdC;
 namespace azulejo::rtl {
 
 // To be raised with every change of this file; a library of another number is refused.
-inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr std::uint32_t kAbiVersion = 2;
 
 // Which PE or lane a fault is in; kEverywhere: in all.
 inline constexpr std::uint8_t kEverywhere = 255;
@@ -26,10 +26,14 @@ struct FaultSelect {
 };
 
 // What every unit offers. `name` is the instance's path with spaces for dots, as WaveFile::context() says.
+//
+// A unit runs blocks of cycles with its own `run`, or, for a waveform, half a cycle at a time: `drive` sets the inputs
+// of a cycle and `evaluate` sets the clock and evaluates.
 struct UnitAbi {
   void* (*create)(VerilatedContext* context, const char* name);  // in reset, with all inputs 0
   void (*destroy)(void* unit);
-  void (*reset)(void* unit);                                    // one cycle of reset; clears what is valid
+  void (*reset)(void* unit);  // one cycle of reset; clears what is valid
+  void (*evaluate)(void* unit, std::uint8_t clock);
   void (*trace)(void* unit, VerilatedVcdC* writer);             // null in a library without waveforms
   void (*select_fault)(void* unit, const FaultSelect& select);  // null in a library without faults
 };
@@ -65,6 +69,7 @@ struct PeAbi {
   std::uint32_t flush_denormals;
   std::uint32_t row_width;
   void (*run)(void* unit, std::uint32_t cycles, const PeInputs* inputs, PeOutputs* outputs);
+  void (*drive)(void* unit, const PeInputs& inputs);
 };
 
 // rtl/pe/pe_tile.sv. Arrays are [cycles][lanes]. Nothing is evaluated in a cycle in which nothing valid enters or is in
@@ -87,6 +92,8 @@ struct PeTileAbi {
   std::uint32_t flush_denormals;
   std::uint32_t row_width;
   void (*run)(void* unit, PeTileBlock& block);
+  void (*drive)(void* unit, const PeTileBlock& block);    // the inputs of the block's first cycle
+  void (*observe)(void* unit, const PeTileBlock& block);  // writes the outputs of one cycle, as they are
 };
 
 // rtl/pe/pe_array_edge.sv, once as the west and once as the north edge of a tile.
@@ -106,6 +113,7 @@ struct EdgeAbi {
   std::uint32_t lanes, lane_skew, tag_width;
   std::uint32_t flush_denormals;
   void (*run)(void* unit, const EdgeBlock& block);
+  void (*drive)(void* unit, const EdgeBlock& block);  // the inputs of the block's first cycle
 };
 
 // rtl/pe/pe_array_drain.sv. Rows of sums leave it in order; `rows` counts them over the blocks of one matmul.
@@ -126,6 +134,8 @@ struct DrainAbi {
   std::uint32_t lanes;
   std::uint32_t flush_denormals;
   void (*run)(void* unit, DrainBlock& block);
+  // The inputs of the block's first cycle, the addend of a row that leaves in it among them; evaluates.
+  void (*drive)(void* unit, DrainBlock& block);
 };
 
 // rtl/pe/pe_array.sv as a whole, for its handshakes. Arrays are [cols] for weights and sums, [rows] for activations.
@@ -178,6 +188,7 @@ struct RoundingUnitAbi {
   std::uint32_t xorwow;
   std::uint32_t flush_denormals;
   void (*run)(void* unit, std::uint32_t cycles, const RoundingInputs* inputs, RoundingOutputs* outputs);
+  void (*drive)(void* unit, const RoundingInputs& inputs);
 };
 
 struct LibraryAbi {

@@ -18,7 +18,7 @@ namespace azulejo {
 struct RtlParameters {
   std::uint32_t pipeline_stages = 1;
   bool flush_denormals = false;
-  bool faults = false;        // with the seeded faults and assertions, without waveforms
+  bool faults = false;        // with the seeded faults and assertions
   bool coverage = false;      // with line and toggle coverage and assertions, without waveforms
   std::string pe_directory;   // SystemVerilog of a PE of one's own; empty: rtl/pe/pe.sv
   std::string pe_top = "pe";  // its module

@@ -13,7 +13,11 @@ namespace azulejo {
 
 Dma::Dma(const sc_core::sc_module_name& name, const DmaConfig& config, std::uint32_t first_initiator,
          std::uint64_t semaphore_block, bool keep_data)
-    : sc_module(name), config_(config), waiting_(config.queues) {
+    : sc_module(name),
+      config_(config),
+      waiting_(config.queues),
+      pending_of_queue_(config.queues),
+      wave_queues_(config.queues) {
   request_target.register_nb_transport_fw(this, &Dma::nb_transport_fw);
   for (std::uint32_t i = 0; i < config.engines; ++i) {
     engines_.push_back(std::make_unique<DmaEngine>(fmt::format("engine{}", i).c_str(), config, first_initiator + i,
@@ -31,6 +35,9 @@ void Dma::attach(const Instruments& instruments) {
   track_ = trace_->track(name(), "counter");
   wave_transfers_ = WaveSignal(*instruments.wave, name(), "transfers", 32);
   wave_waiting_ = WaveSignal(*instruments.wave, name(), "waiting_for_ring", 8);
+  for (std::uint32_t q = 0; q < config_.queues; ++q) {
+    wave_queues_[q] = WaveSignal(*instruments.wave, name(), fmt::format("queue{}_descriptors", q), 24);
+  }
   for (auto& engine : engines_) engine->attach(instruments);
 }
 
@@ -78,8 +85,11 @@ bool Dma::fits(const DmaRequest& request) const {
 void Dma::enter(const DmaRequest& request) {
   ++stats_.transfers;
   wave_transfers_ = stats_.transfers;
-  pending_ += request.src.rows() * ((request.bytes + kDmaMaxDescriptorBytes - 1) / kDmaMaxDescriptorBytes);
-  show_pending();
+  const std::uint64_t descriptors =
+      request.src.rows() * ((request.bytes + kDmaMaxDescriptorBytes - 1) / kDmaMaxDescriptorBytes);
+  pending_ += descriptors;
+  pending_of_queue_[request.queue] += descriptors;
+  show_pending(request.queue);
   for (std::uint32_t e = 0; e < config_.engines; ++e) {  // without rows: the semaphore increment all the same
     const DmaShare share = partition_share(request.src.rows(), config_.engines, e);
     engines_[e]->push(request, share.first_row, share.rows);
@@ -116,13 +126,15 @@ void Dma::admit() {
   wave_waiting_ = waiting_count_;
 }
 
-void Dma::show_pending() {
+void Dma::show_pending(std::uint32_t queue) {
+  wave_queues_[queue] = pending_of_queue_[queue];
   if (trace_->enabled()) trace_->counter(track_, "descriptors pending", now_fs(), static_cast<double>(pending_));
 }
 
-void Dma::ring_freed(std::uint64_t descriptors) {
+void Dma::ring_freed(std::uint32_t queue, std::uint64_t descriptors) {
   pending_ -= descriptors;
-  show_pending();
+  pending_of_queue_[queue] -= descriptors;
+  show_pending(queue);
   if (waiting_count_ > 0) admit_.notify(sc_core::SC_ZERO_TIME);
 }
 

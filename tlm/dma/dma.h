@@ -60,8 +60,8 @@ class Dma : public sc_core::sc_module, private DmaEngine::Listener {
   bool acceptable(const DmaRequest& request) const;
   bool fits(const DmaRequest& request) const;
   void enter(const DmaRequest& request);
-  void ring_freed(std::uint64_t descriptors) override;
-  void show_pending();
+  void ring_freed(std::uint32_t queue, std::uint64_t descriptors) override;
+  void show_pending(std::uint32_t queue);  // after a change of that queue's
 
   const DmaConfig config_;
   std::vector<std::unique_ptr<DmaEngine>> engines_;
@@ -70,11 +70,13 @@ class Dma : public sc_core::sc_module, private DmaEngine::Listener {
   std::size_t waiting_count_ = 0;
   sc_core::sc_event admit_;
   Stats stats_;
-  std::uint64_t pending_ = 0;  // descriptors in all rings
+  std::uint64_t pending_ = 0;                    // descriptors in all rings
+  std::vector<std::uint64_t> pending_of_queue_;  // in those of a queue, over all engines
   TraceSink* trace_ = &TraceSink::none();
   TrackId track_ = 0;
   WaveSignal wave_transfers_;
   WaveSignal wave_waiting_;
+  std::vector<WaveSignal> wave_queues_;
 };
 
 }  // namespace azulejo

@@ -288,7 +288,7 @@ void DmaEngine::end_service() {
   queues_[request.queue].descriptors -= descriptors;
   descriptors_pending_ -= descriptors;
   wave_pending_ = descriptors_pending_;
-  listener_.ring_freed(descriptors);
+  listener_.ring_freed(request.queue, descriptors);
   if (keep_data_ && request.src_format != request.dst_format) convert(*packet);
   writing_.push_back(packet);
   write(*packet);

@@ -42,7 +42,7 @@ class DmaEngine : public sc_core::sc_module {
   // Told when descriptors left a ring, so that waiting requests may enter.
   class Listener {
    public:
-    virtual void ring_freed(std::uint64_t descriptors) = 0;
+    virtual void ring_freed(std::uint32_t queue, std::uint64_t descriptors) = 0;
 
    protected:
     ~Listener() = default;

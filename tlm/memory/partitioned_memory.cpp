@@ -89,6 +89,10 @@ PartitionedMemory::PartitionedMemory(const sc_core::sc_module_name& name, const 
 
 void PartitionedMemory::attach(const Instruments& instruments) {
   wave_requests_ = WaveSignal(*instruments.wave, name(), "tile_requests", 32);
+  for (std::size_t p = 0; p < ports_.size(); ++p) {
+    ports_[p].wave_busy = WaveSignal(*instruments.wave, name(), fmt::format("port{}_busy", p), 1);
+    ports_[p].wave_owner = WaveText(*instruments.wave, name(), fmt::format("port{}_owner", p), 8);
+  }
   wave_dma_written_ = WaveSignal(*instruments.wave, name(), "dma_written_bytes", 48);
   wave_dma_read_ = WaveSignal(*instruments.wave, name(), "dma_read_bytes", 48);
 }
@@ -125,6 +129,10 @@ void PartitionedMemory::arbitrate() {
     const Femtoseconds grant = std::max(now, port.free_at);
     if (grant > now) ++stats_.port_conflicts;
     port.free_at = grant + request.access->occupancy;
+    port.wave_busy.at(grant, 1);
+    port.wave_busy.at(port.free_at, 0);
+    port.wave_owner.at(grant, engine_name(request.access->engine));
+    port.wave_owner.at(port.free_at, "");
     mark_written(*request.access);
     tlm::tlm_phase phase = tlm::BEGIN_RESP;
     sc_core::sc_time delay = to_sc_time(grant - now);

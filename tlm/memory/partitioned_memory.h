@@ -52,6 +52,8 @@ class PartitionedMemory : public sc_core::sc_module {
  private:
   struct Port {
     Femtoseconds free_at = 0;
+    WaveSignal wave_busy;
+    WaveText wave_owner;  // the engine that holds it
   };
   struct Waiting {
     int binding;

@@ -24,7 +24,7 @@ TensorEngineConfig tensor_engine_in(const NeuronCoreConfig& core) {
 }  // namespace
 
 NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreConfig& config, std::uint32_t chip_core,
-                       std::uint32_t first_initiator, bool keep_data)
+                       std::uint32_t first_initiator, bool keep_data, bool probes)
     : sc_module(name),
       tensor_engine("tensor_engine", tensor_engine_in(config)),
       vector_engine("vector_engine", in_core(config.vector_engine, config)),
@@ -36,7 +36,8 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreConf
       semaphores("semaphores"),
       dma("dma", config.dma, first_initiator, address_map::core_base(chip_core) + address_map::kSemaphoreReadOffset,
           keep_data),
-      engines_{&tensor_engine, &vector_engine, &scalar_engine, &gpsimd_engine, &sync_engine} {
+      engines_{&tensor_engine, &vector_engine, &scalar_engine, &gpsimd_engine, &sync_engine},
+      probes_(probes) {
   target.register_b_transport(this, &NeuronCore::b_transport);
   target.register_transport_dbg(this, &NeuronCore::transport_dbg);
   instr_target.register_b_transport(this, &NeuronCore::program_b_transport);
@@ -44,12 +45,13 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreConf
   for (std::size_t e = 0; e < kEngines; ++e) {
     program_initiators_[e].bind(engines_[e]->instr_target);
     engines_[e]->semaphores.bind(semaphores.waits);
-    engines_[e]->dma_initiator.bind(dma.request_target);
+    probes_.name_initiator(engines_[e]->basename());
+    probes_.bind(engines_[e]->dma_initiator, dma.request_target, engines_[e]->dma_initiator);
   }
-  tensor_engine.sbuf_initiator.bind(sbuf.engine_target);
-  tensor_engine.psum_initiator.bind(psum.engine_target);
-  vector_engine.sbuf_initiator.bind(sbuf.engine_target);
-  vector_engine.psum_initiator.bind(psum.engine_target);
+  probes_.bind(tensor_engine.sbuf_initiator, sbuf.engine_target, tensor_engine.sbuf_initiator);
+  probes_.bind(tensor_engine.psum_initiator, psum.engine_target, tensor_engine.psum_initiator);
+  probes_.bind(vector_engine.sbuf_initiator, sbuf.engine_target, vector_engine.sbuf_initiator);
+  probes_.bind(vector_engine.psum_initiator, psum.engine_target, vector_engine.psum_initiator);
   sbuf_initiator_.bind(sbuf.dma_target);
   psum_initiator_.bind(psum.dma_target);
   semaphore_initiator_.bind(semaphores.target);
@@ -123,6 +125,7 @@ void NeuronCore::attach(const Instruments& instruments) {
   psum.attach(instruments);
   semaphores.attach(instruments);
   dma.attach(instruments);
+  probes_.attach(*instruments.wave);
 }
 
 void NeuronCore::finish_account(Femtoseconds end) {

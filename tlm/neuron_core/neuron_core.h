@@ -13,6 +13,7 @@
 #include <tlm>
 #include <vector>
 
+#include "tlm/common/transaction_probe.h"
 #include "tlm/dma/dma.h"
 #include "tlm/memory/partitioned_memory.h"
 #include "tlm/neuron_core/config.h"
@@ -34,10 +35,10 @@ class NeuronCore : public sc_core::sc_module {
   static constexpr unsigned kProgramBits = 40;
   static constexpr std::uint64_t kStart = std::uint64_t{kEngines} << kProgramBits;
 
-  // `chip_core` is the core's index within its chip; `first_initiator` numbers its first DMA engine within the chip.
-  // REQUIRES: validate(config) is empty.
+  // `chip_core` is the core's index within its chip; `first_initiator` numbers its first DMA engine within the chip;
+  // `probes` shows the transactions at the engines' sockets. REQUIRES: validate(config) is empty.
   NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreConfig& config, std::uint32_t chip_core,
-             std::uint32_t first_initiator, bool keep_data);
+             std::uint32_t first_initiator, bool keep_data, bool probes);
 
   // Engine number e in the order of EngineId.
   Engine& engine(std::size_t index) { return *engines_[index]; }
@@ -80,6 +81,7 @@ class NeuronCore : public sc_core::sc_module {
   std::array<tlm_utils::simple_initiator_socket<NeuronCore>, kEngines> program_initiators_;
   std::array<Window, 3> windows_;
   std::array<Engine*, kEngines> engines_;
+  TransactionProbes probes_;
 };
 
 }  // namespace azulejo

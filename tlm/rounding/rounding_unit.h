@@ -19,6 +19,8 @@ class RoundingUnit {
  public:
   virtual ~RoundingUnit() = default;
 
+  // The cycle of the engine's clock in which each lane's next value enters; for what shows time.
+  virtual void begin(std::uint64_t /*cycle*/) {}
   // `count` values of `lane`, in element order, as codes of `format` in the low bits. Draws from the lane's source as
   // encode_row() does. REQUIRES: mode.flush_denormals is what the unit was built with.
   virtual void convert(std::uint32_t lane, Format format, const ConversionMode& mode, const float* values,

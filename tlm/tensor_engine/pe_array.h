@@ -27,14 +27,18 @@ struct MatmulMode {
   bool accumulate = false;
   bool stationary_one_zero = false;  // FP32 operands declared 0/1 have no low half
   bool moving_one_zero = false;
+  // Cycles of the array's clock, for what shows time: at which the matmul begins, and its first moving column enters.
+  std::uint64_t begin_cycle = 0;
+  std::uint64_t first_column_cycle = 0;
 };
 
 class PeArray {
  public:
   virtual ~PeArray() = default;
 
-  // Loads a stationary tile [k, m], which holds until the next one.
-  virtual void load(const OperandTile& stationary) = 0;
+  // Loads a stationary tile [k, m], which holds until the next one. `cycle`, of the array's clock, is when that begins;
+  // only what shows time asks.
+  virtual void load(const OperandTile& stationary, std::uint64_t cycle) = 0;
   // psum[i * stride + j] for i < m, j < n becomes the product with the moving tile [k, n], or is added to it.
   // REQUIRES: a loaded stationary tile of the same k; both FP32 or neither.
   virtual void multiply(const OperandTile& moving, const MatmulMode& mode, float* psum, std::size_t stride) = 0;

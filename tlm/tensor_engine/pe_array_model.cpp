@@ -5,7 +5,7 @@
 
 namespace azulejo {
 
-void PeArrayModel::load(const OperandTile& stationary) {
+void PeArrayModel::load(const OperandTile& stationary, std::uint64_t /*cycle*/) {
   k_ = stationary.k();
   m_ = stationary.columns();
   stationary_.resize(std::size_t{k_} * m_);

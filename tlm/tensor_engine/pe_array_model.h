@@ -22,7 +22,7 @@ class PeArrayModel : public PeArray {
  public:
   explicit PeArrayModel(const PeArrayModelConfig& config) : config_(config) {}
 
-  void load(const OperandTile& stationary) override;
+  void load(const OperandTile& stationary, std::uint64_t cycle) override;
   void multiply(const OperandTile& moving, const MatmulMode& mode, float* psum, std::size_t stride) override;
   std::uint32_t latency_cycles() const override { return config_.rows * config_.pe_stages + config_.cols; }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tlm/numerics/random.h"
@@ -51,6 +52,8 @@ void TensorEngine::end_of_elaboration() {
 void TensorEngine::attach(const Instruments& instruments) {
   Engine::attach(instruments);
   wave_matmuls_ = WaveSignal(*instruments.wave, name(), "matmuls", 32);
+  wave_load_busy_ = WaveSignal(*instruments.wave, name(), "load_busy", 1);
+  wave_streaming_ = WaveSignal(*instruments.wave, name(), "streaming", 1);
   if (config_.pe == Fidelity::Tlm) return;
   wave_rtl_cycles_ = WaveSignal(*instruments.wave, name(), "rtl_cycles", 48);
   if (config_.pe == Fidelity::Lockstep) {
@@ -160,9 +163,11 @@ Engine::Started TensorEngine::begin_load(const Instruction& instruction) {
   weights_.k = stationary.partitions;
   weights_.m = stationary.free_size();
   weights_.format = stationary.format;
-  if (sbuf_.base != nullptr) array_->load({sbuf_, stationary, offset_of(stationary)});
   const std::uint64_t now = clock_.next_cycle(now_fs());
+  if (sbuf_.base != nullptr) array_->load({sbuf_, stationary, offset_of(stationary)}, now);
   load_free_ = now + config_.load_stationary_cycles;
+  wave_load_busy_.at(clock_.edge(now), 1);
+  wave_load_busy_.at(clock_.edge(load_free_), 0);
   Started started;
   started.next_issue = clock_.edge(now + config_.issue_cycles);
   started.complete = clock_.edge(load_free_);
@@ -180,7 +185,9 @@ Engine::Started TensorEngine::begin_matmul(const Instruction& instruction) {
   ++stats_.matmuls;
   stats_.macs += std::uint64_t{weights_.k} * weights_.m * n;
   wave_matmuls_ = stats_.matmuls;
-  if (sbuf_.base != nullptr) multiply(instruction);
+  if (sbuf_.base != nullptr) multiply(instruction, now, now + cost.start);
+  wave_streaming_.at(clock_.edge(now + cost.start), 1);
+  wave_streaming_.at(clock_.edge(array_free_), 0);
 
   Started started;
   started.next_issue = clock_.edge(now + config_.issue_cycles);
@@ -190,7 +197,8 @@ Engine::Started TensorEngine::begin_matmul(const Instruction& instruction) {
   return started;
 }
 
-void TensorEngine::multiply(const Instruction& instruction) {
+void TensorEngine::multiply(const Instruction& instruction, std::uint64_t begin_cycle,
+                            std::uint64_t first_column_cycle) {
   const TensorAccess& dst = instruction.operand[kDst];
   const TensorAccess& moving = instruction.operand[kMoving];
   const std::size_t n = moving.free_size();
@@ -198,6 +206,8 @@ void TensorEngine::multiply(const Instruction& instruction) {
   mode.accumulate = (instruction.flags & kFlagAccumulate) != 0;
   mode.stationary_one_zero = (instruction.flags & kFlagStationaryOneZero) != 0;
   mode.moving_one_zero = (instruction.flags & kFlagMovingOneZero) != 0;
+  mode.begin_cycle = begin_cycle;
+  mode.first_column_cycle = first_column_cycle;
 
   // PSUM words lie next to each other in nearly every program; else the tile goes through a buffer.
   const bool direct = dst.contiguous();
@@ -215,7 +225,8 @@ void TensorEngine::multiply(const Instruction& instruction) {
   if (rtl_counts_) {
     const RtlCounts counts = rtl_counts_();
     wave_rtl_cycles_ = counts.cycles;
-    wave_mismatches_ = counts.mismatches;
+    // Where the sum leaves the array; it was computed ahead of that time.
+    wave_mismatches_.at(std::max(now_fs(), clock_.edge(counts.mismatch_cycle)), counts.mismatches);
   }
   if (flip_.enabled) {
     std::uint64_t state = flip_.seed + stats_.matmuls;

@@ -57,7 +57,7 @@ class TensorEngine : public Engine {
   Response check(const Instruction& instruction) const;
   Started begin_load(const Instruction& instruction);
   Started begin_matmul(const Instruction& instruction);
-  void multiply(const Instruction& instruction);
+  void multiply(const Instruction& instruction, std::uint64_t begin_cycle, std::uint64_t first_column_cycle);
 
   // What load_stationary left in the array.
   struct Weights {
@@ -81,6 +81,8 @@ class TensorEngine : public Engine {
   PsumBitFlip flip_;
   Stats stats_;
   WaveSignal wave_matmuls_;
+  WaveSignal wave_load_busy_;  // weights are being loaded
+  WaveSignal wave_streaming_;  // moving columns enter the array
   WaveSignal wave_rtl_cycles_;
   WaveSignal wave_mismatches_;
 };

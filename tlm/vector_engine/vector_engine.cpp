@@ -101,11 +101,14 @@ Engine::Started VectorEngine::begin(const Instruction& instruction) {
   free_ = now + cost;
   stats_.busy_cycles += cost;
   stats_.elements += std::uint64_t{instruction.operand[0].partitions} * instruction.operand[0].free_size();
-  if (sbuf_.base != nullptr) compute(instruction);
+  if (sbuf_.base != nullptr) {
+    rounding_unit_->begin(now);
+    compute(instruction);
+  }
   if (rtl_counts_) {
     const RtlCounts counts = rtl_counts_();
     wave_rtl_cycles_ = counts.cycles;
-    wave_mismatches_ = counts.mismatches;
+    wave_mismatches_.at(std::max(now_fs(), clock_.edge(counts.mismatch_cycle)), counts.mismatches);
   }
 
   Started started;

@@ -16,9 +16,14 @@ bool glob_matches(std::string_view pattern, std::string_view text);
 // everything else is selected.
 class ScopeFilter {
  public:
-  explicit ScopeFilter(const std::vector<std::string>& patterns);
+  // `depth`: signals of at most so many scopes below each other; 0: all.
+  explicit ScopeFilter(const std::vector<std::string>& patterns, unsigned depth = 0);
 
   bool selects(std::string_view scope, std::string_view name);
+  // Whether a Verilated unit, such as "chip0.nc0.tensor_engine.tile_3_4", may have a selected signal. There are
+  // thousands of them, so one that is not recorded `by_default` must be named, by a pattern that holds the beginning of
+  // its name up to the first `_`: "*.tile_3_*".
+  bool selects_unit(std::string_view path, bool by_default);
 
   // The patterns, as given, that have matched no signal asked about so far.
   std::vector<std::string> unmatched() const;
@@ -31,6 +36,7 @@ class ScopeFilter {
   };
 
   std::vector<Pattern> patterns_;
+  unsigned depth_;
 };
 
 }  // namespace azulejo

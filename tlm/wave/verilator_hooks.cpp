@@ -14,6 +14,11 @@ namespace {
 struct Record {
   std::uint64_t failures = 0;
   std::vector<std::string> messages;
+  unsigned mutes = 0;
+
+  void failed() {
+    if (mutes == 0) ++failures;
+  }
 };
 
 Record& record() {
@@ -23,7 +28,8 @@ Record& record() {
 
 void keep(std::string line) {
   while (!line.empty() && line.back() == '\n') line.pop_back();
-  if (!line.empty() && record().messages.size() < kMaxRtlMessages) record().messages.push_back(std::move(line));
+  const bool wanted = record().mutes == 0 && record().messages.size() < kMaxRtlMessages;
+  if (!line.empty() && wanted) record().messages.push_back(std::move(line));
 }
 
 std::string place(const char* file, int line) {
@@ -34,6 +40,9 @@ std::string place(const char* file, int line) {
 
 std::uint64_t rtl_failures() { return record().failures; }
 const std::vector<std::string>& rtl_messages() { return record().messages; }
+
+RtlMute::RtlMute() { ++record().mutes; }
+RtlMute::~RtlMute() { --record().mutes; }
 
 }  // namespace azulejo
 
@@ -49,16 +58,16 @@ int azulejo_rtl_message(const char* format, ...) {
 
 // Verilator's hooks (verilated.h, "User definable functions"). An assertion that fails has printed its line before.
 void vl_stop_maybe(const char* /*file*/, int /*line*/, const char* /*hier*/, bool /*maybe*/) {
-  ++azulejo::record().failures;
+  azulejo::record().failed();
 }
 
 void vl_stop(const char* file, int line, const char* /*hier*/) {
-  ++azulejo::record().failures;
+  azulejo::record().failed();
   azulejo::keep(azulejo::place(file, line) + "$stop");
 }
 
 void vl_finish(const char* file, int line, const char* /*hier*/) {
-  ++azulejo::record().failures;
+  azulejo::record().failed();
   azulejo::keep(azulejo::place(file, line) + "$finish; the platform decides when a run ends");
 }
 

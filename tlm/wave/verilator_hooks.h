@@ -15,6 +15,15 @@ std::uint64_t rtl_failures();
 const std::vector<std::string>& rtl_messages();
 inline constexpr std::size_t kMaxRtlMessages = 5;
 
+// While one exists nothing is kept: RTL that repeats, for a waveform, what other RTL did has nothing new to say.
+class RtlMute {
+ public:
+  RtlMute();
+  ~RtlMute();
+  RtlMute(const RtlMute&) = delete;
+  RtlMute& operator=(const RtlMute&) = delete;
+};
+
 }  // namespace azulejo
 
 // In the place of the run-time library's own output (VL_PRINTF).

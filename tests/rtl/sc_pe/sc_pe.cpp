@@ -2,7 +2,7 @@
 // Example: the processing element (PE) of rtl/pe/pe.sv as a SystemC module with pins, in a bench of one's own.
 //
 // Two weights are loaded in turn, the second while activations still meet the first, and every partial sum is compared
-// with std::fma in FP32. The last line is PASS or FAIL.
+// with std::fma in FP32. The last line is PASS or FAIL. The argument, if there is one, is a VCD file to write.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +11,7 @@
 #include <systemc>
 
 #include "Vpe.h"
+#include "verilated_vcd_sc.h"
 
 namespace {
 
@@ -49,9 +50,7 @@ class Bench : public sc_core::sc_module {
   sc_core::sc_signal<sc_dt::sc_uint<25>> east{"east"}, south{"south"};
   sc_core::sc_signal<sc_dt::sc_uint<7>> south_row{"south_row"};
 
-  Vpe pe{"pe"};
-
-  explicit Bench(const sc_core::sc_module_name& name) : sc_core::sc_module(name) {
+  Bench(const sc_core::sc_module_name& name, Vpe& pe) : sc_core::sc_module(name) {
     pe.clk_i(clk);
     pe.rst_ni(rst_n);
     pe.enable_i(enable);
@@ -157,11 +156,20 @@ class Bench : public sc_core::sc_module {
 
 }  // namespace
 
-int sc_main(int, char**) {
+int sc_main(int argc, char** argv) {
   sc_core::sc_set_time_resolution(1, sc_core::SC_FS);  // as the module was Verilated
-  Bench bench("bench");
+  Verilated::traceEverOn(true);
+  Vpe pe("pe");  // outside the bench, since a VCD scope "bench.pe" is no identifier
+  Bench bench("bench", pe);
+  VerilatedVcdSc wave;
+  if (argc > 1) {
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // traced before the file is open, after the pins are bound
+    pe.trace(&wave, 99);
+    wave.open(argv[1]);
+  }
   sc_core::sc_start();
-  bench.pe.final();
+  pe.final();
+  wave.close();
   const bool pass = bench.mismatches == 0 && bench.compared != 0;
   std::printf("%s %d sums, %d mismatches\n", pass ? "PASS" : "FAIL", bench.compared, bench.mismatches);
   return pass ? 0 : 1;

@@ -65,5 +65,38 @@ TEST(ScopeFilter, PatternsThatMatchNothingAreReportedAsGiven) {
   EXPECT_EQ(filter.unmatched(), (Patterns{"!chip9", "tensor_engin"}));
 }
 
+TEST(ScopeFilter, DepthCountsScopes) {
+  ScopeFilter filter({}, 2);
+  EXPECT_TRUE(filter.selects("chip0", "a"));
+  EXPECT_TRUE(filter.selects("chip0.nc0", "a"));
+  EXPECT_FALSE(filter.selects("chip0.nc0.dma", "a"));
+  EXPECT_FALSE(filter.selects_unit("chip0.nc0.tensor_engine.tile_0_0", true));
+}
+
+TEST(ScopeFilter, UnitsOfRtlAreSelectedByDefaultOrByName) {
+  const std::string corner = "chip0.nc0.tensor_engine.tile_0_0";
+  const std::string inner = "chip0.nc0.tensor_engine.tile_3_14";
+  const auto selects = [](std::vector<std::string> patterns, const std::string& unit, bool by_default) {
+    return ScopeFilter(patterns).selects_unit(unit, by_default);
+  };
+  EXPECT_TRUE(selects({}, corner, true));
+  EXPECT_FALSE(selects({}, inner, false));
+  EXPECT_TRUE(selects({"chip0.nc0"}, corner, true));
+  EXPECT_TRUE(selects({"chip0.nc0.*"}, corner, true));
+  EXPECT_TRUE(selects({"*"}, corner, true));
+  EXPECT_FALSE(selects({"*"}, inner, false));
+  EXPECT_FALSE(selects({"chip0.nc0.sbuf"}, corner, true));
+  EXPECT_FALSE(selects({"chip0.nc1.*"}, corner, true));
+  EXPECT_TRUE(selects({"*.tile_*"}, inner, false));
+  EXPECT_TRUE(selects({"*.tile_3_*"}, inner, false));
+  EXPECT_FALSE(selects({"*.tile_4_*"}, inner, false));
+  EXPECT_TRUE(selects({"*.tile_3_14.act_i*"}, inner, false));
+  EXPECT_TRUE(selects({"chip0.nc0.tensor_engine.tile_3_14.pe_tile.gen_rows*.acc"}, inner, false));
+  EXPECT_FALSE(selects({"chip0.nc0.tensor_engine.tile_3_1.act_i*"}, inner, false));
+  EXPECT_FALSE(selects({"!*.tile_0_0"}, corner, true));
+  EXPECT_TRUE(selects({"!*.sbuf"}, corner, true));
+  EXPECT_FALSE(selects({"*.tile_*", "!*.tile_3_*"}, inner, false));
+}
+
 }  // namespace
 }  // namespace azulejo

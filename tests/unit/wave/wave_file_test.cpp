@@ -3,11 +3,13 @@
 #include "tlm/wave/wave_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <verilated.h>
 #include <verilated_vcd_c.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +21,7 @@
 #include "tests/unit/wave/vcd_reader.h"
 #include "tlm/common/error.h"
 #include "tlm/common/output_file.h"
+#include "tlm/wave/wave_trigger.h"
 
 namespace azulejo {
 namespace {
@@ -203,7 +206,7 @@ TEST_F(WaveFileTest, AWindowInsideAnIdleSpanShowsTheValuesFromBefore) {
   EXPECT_EQ(vcd.number_at("s.a", 200), 42U);
 }
 
-TEST_F(WaveFileTest, ARunThatEndsBeforeTheWindowLeavesAHeaderOnly) {
+TEST_F(WaveFileTest, ARunThatEndsBeforeTheWindowLeavesNoFile) {
   WaveOptions windowed = options();
   windowed.from = 100;
   WaveFile wave(windowed);
@@ -211,9 +214,7 @@ TEST_F(WaveFileTest, ARunThatEndsBeforeTheWindowLeavesAHeaderOnly) {
   now_ = 50;
   a = 1;
   wave.close();
-  const Vcd vcd = read_vcd(path_);
-  EXPECT_TRUE(vcd.times.empty());
-  EXPECT_EQ(vcd.variables.size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
 TEST_F(WaveFileTest, FlushMakesEarlierValuesVisibleAndKeepsThePresentOpen) {
@@ -269,8 +270,9 @@ TEST_F(WaveFileTest, AWindowThatEndsBeforeItBeginsIsAConfigError) {
 }
 
 TEST_F(WaveFileTest, AFullDiskIsReportedByCloseAndNotByAbort) {
-  path_ = "/dev/full";
-  WaveFile wave(options());
+  WaveOptions full = options();
+  full.output = make_vcd_output("/dev/full");
+  WaveFile wave(full);
   WaveSignal a(wave, "s", "a", 32);
   for (now_ = 1; now_ < 100'000; ++now_) a = now_;
   EXPECT_THROW(wave.close(), OutputError);
@@ -286,8 +288,8 @@ TEST_F(WaveFileTest, NamesBecomeVcdWords) {
   const Vcd vcd = read_vcd(path_);
   EXPECT_EQ(vcd.variables.count("top.orphan"), 1U);
   EXPECT_EQ(vcd.variables.count("chip_0.row[3].a_b"), 1U);
-  EXPECT_EQ(vcd.variables.count("chip_0.x.y"), 1U);
-  EXPECT_EQ(vcd.variables.count("chip_0-a.q"), 1U);
+  EXPECT_EQ(vcd.variables.count("chip_0.x_y"), 1U);
+  EXPECT_EQ(vcd.variables.count("chip_0_a.q"), 1U);
 }
 
 // Random declarations and changes against a plain map.
@@ -347,18 +349,197 @@ TEST_F(WaveFileTest, PolledVariablesShareTheFileAndTheTimeAxis) {
   };
   trace->addFullCb(poll, &model);
   trace->addChgCb(poll, &model);
+  struct Process : WaveProcess {
+    explicit Process(Model& stepped) : model(stepped) {}
+    Femtoseconds next() const override { return model.counter < 10 ? Femtoseconds{2} * model.counter : kNever; }
+    void step() override { ++model.counter; }
+    Model& model;
+  } process(model);
+  wave.add(process);
   WaveSignal state(wave, "tlm", "state", 4);
-  for (now_ = 0; now_ < 10; ++now_) {
-    wave.before_evaluation();
-    ++model.counter;
-    if (now_ == 4) state = 3;
-  }
-  --now_;
+  WaveSignal later(wave, "tlm", "later", 4);
+  WaveText text(wave, "tlm", "text", 4);
+  now_ = 4;
+  state = 3;
+  later.at(11, 5);
+  text.at(4, "now");
+  text.at(7, "then");
+  now_ = 9;  // the steps at 0 to 8 come before
+  state = 4;
+  now_ = 18;
   wave.close();
   const Vcd vcd = read_vcd(path_);
-  for (std::uint64_t time = 0; time < 10; ++time) EXPECT_EQ(vcd.number_at("rtl.counter", time), time + 1);
+  for (std::uint64_t time = 0; time <= 18; ++time) EXPECT_EQ(vcd.number_at("rtl.counter", time), time / 2 + 1) << time;
   EXPECT_EQ(vcd.number_at("tlm.state", 3), 0U);
   EXPECT_EQ(vcd.number_at("tlm.state", 4), 3U);
+  EXPECT_EQ(vcd.number_at("tlm.later", 10), 0U);
+  EXPECT_EQ(vcd.number_at("tlm.later", 11), 5U);
+  EXPECT_EQ(vcd.text_at("tlm.text", 4), "now");
+  EXPECT_EQ(vcd.text_at("tlm.text", 7), "then");
+}
+
+TEST_F(WaveFileTest, PolledVariablesAreSelectedByScopeToo) {
+  struct Model {
+    std::uint32_t value = 0;
+    std::uint32_t code = 0;
+  } model;
+  WaveFile wave(options({"rtl.unit.a", "tlm", "!*.b"}));
+  VerilatedVcd* const trace = wave.writer().spTrace();
+  trace->addInitCb(
+      [](void* self, VerilatedVcd* vcd, std::uint32_t code) {
+        static_cast<Model*>(self)->code = code;
+        vcd->declBus(code, "rtl.unit.a", false, -1, 7, 0);
+        vcd->declBit(code + 1, "rtl.unit.b", false, -1);
+        vcd->declBus(code + 2, "rtl.other.c", false, -1, 7, 0);
+      },
+      &model);
+  const auto poll = [](void* self, VerilatedVcd::Buffer* buffer) {
+    const Model& polled = *static_cast<Model*>(self);
+    buffer->fullCData(buffer->oldp(polled.code), static_cast<CData>(polled.value), 8);
+    buffer->fullBit(buffer->oldp(polled.code + 1), polled.value & 1);
+    buffer->fullCData(buffer->oldp(polled.code + 2), static_cast<CData>(polled.value), 8);
+  };
+  trace->addFullCb(poll, &model);
+  trace->addChgCb(poll, &model);
+  WaveSignal state(wave, "tlm", "state", 4);
+  for (now_ = 0; now_ < 10; ++now_) {
+    state = model.value = static_cast<std::uint32_t>(now_);
+  }
+  wave.close();
+  const Vcd vcd = read_vcd(path_);
+  EXPECT_EQ(vcd.variables.size(), 2U);
+  EXPECT_EQ(vcd.number_at("tlm.state", 9), 9U);
+  EXPECT_GT(vcd.variables.at("rtl.unit.a").changes.size(), 5U);
+  EXPECT_EQ(wave.declared().size(), 2U);
+  EXPECT_TRUE(wave.declared()[1].rtl);
+  EXPECT_EQ(wave.known_paths().size(), 4U);
+  EXPECT_TRUE(wave.unmatched_scopes().empty());
+}
+
+// Whatever ends the program, the file is whole up to then.
+TEST_F(WaveFileTest, ACrashCompletesTheFile) {
+  for (const char* extension : {"vcd", "fst"}) {
+    for (const int signal : {SIGSEGV, SIGABRT, SIGKILL}) {
+      path_ = directory_ + "/crash." + extension;
+      std::fflush(stdout);
+      const pid_t process = fork();
+      if (process == 0) {
+        WaveFile wave(options());
+        WaveSignal a(wave, "s", "a", 32);
+        for (now_ = 1; now_ <= 20'000; ++now_) a = now_;
+        if (signal == SIGKILL) wave.flush();  // nobody is asked
+        kill(getpid(), signal);
+        _exit(0);
+      }
+      int status = 0;
+      waitpid(process, &status, 0);
+      EXPECT_NE(status, 0);
+      if (WIFSIGNALED(status)) {  // the address sanitizer makes an exit of some
+        EXPECT_EQ(WTERMSIG(status), signal);
+      }
+      std::string read = path_;
+      if (std::string(extension) == "fst") {
+        read = directory_ + "/back.vcd";
+        const std::string command = "fst2vcd -f '" + path_ + "' -o '" + read + "' > /dev/null 2>&1";
+        for (int i = 0; i < 100 && std::system(command.c_str()) != 0; ++i) usleep(20'000);  // it is being completed
+      }
+      EXPECT_EQ(read_vcd(read).times.back(), 20'000U) << extension << ", signal " << signal;
+      std::remove(path_.c_str());
+    }
+  }
+}
+
+TEST_F(WaveFileTest, OfChangesAskedForAheadAndThenTheLastCounts) {
+  WaveFile wave(options());
+  WaveSignal a(wave, "s", "a", 8);
+  WaveSignal sum(wave, "s", "sum", 8);
+  a.at(10, 2);
+  sum.add_at(10, 3);
+  sum.add_at(10, 4);
+  sum.add_at(12, -2);
+  now_ = 10;
+  a = 3;
+  now_ = 11;
+  a = 4;
+  a.at(11, 5);
+  now_ = 20;
+  wave.close();
+  const Vcd vcd = read_vcd(path_);
+  EXPECT_EQ(vcd.number_at("s.a", 9), 0U);
+  EXPECT_EQ(vcd.number_at("s.a", 10), 3U);
+  EXPECT_EQ(vcd.number_at("s.a", 11), 5U);
+  EXPECT_EQ(vcd.number_at("s.sum", 10), 7U);
+  EXPECT_EQ(vcd.number_at("s.sum", 12), 5U);
+}
+
+TEST_F(WaveFileTest, FstAndVcdHoldTheSame) {
+  const auto run = [&] {
+    WaveFile wave(options());
+    WaveSignal state(wave, "chip0.nc0", "state", 3);
+    WaveSignal bit(wave, "chip0", "bit", 1);
+    for (now_ = 1; now_ < 5'000; now_ += 3) {
+      state = now_ / 7;
+      bit = now_ % 2;
+    }
+    wave.close();
+    now_ = 0;
+  };
+  run();
+  const Vcd expected = read_vcd(path_);
+  path_ = directory_ + "/run.fst";
+  run();
+  const std::string back = directory_ + "/back.vcd";
+  ASSERT_EQ(std::system(("fst2vcd -f '" + path_ + "' -o '" + back + "' > /dev/null 2>&1").c_str()), 0);
+  const Vcd vcd = read_vcd(back);
+  EXPECT_EQ(vcd.timescale, "1fs");
+  ASSERT_EQ(vcd.variables.size(), expected.variables.size());
+  for (const auto& [path, variable] : expected.variables) {
+    EXPECT_EQ(vcd.variables.at(path).bits, variable.bits);
+    EXPECT_EQ(vcd.variables.at(path).changes, variable.changes);
+  }
+}
+
+TEST_F(WaveFileTest, ALimitEndsTheFileCleanly) {
+  WaveOptions limited = options();
+  limited.limit_bytes = 100'000;
+  WaveFile wave(limited);
+  WaveSignal a(wave, "s", "a", 32);
+  for (now_ = 1; now_ < 100'000; ++now_) a = now_;
+  wave.close();
+  EXPECT_TRUE(wave.summary().limit_reached);
+  EXPECT_LT(std::filesystem::file_size(path_), 300'000U);
+  const Vcd vcd = read_vcd(path_);
+  EXPECT_EQ(vcd.times.back(), wave.summary().last);
+  EXPECT_EQ(vcd.number_at("s.a", wave.summary().last), wave.summary().last);
+}
+
+TEST_F(WaveFileTest, ATriggerFindsTheFirstTimeAtWhoseEndItHolds) {
+  const auto watch = [&](const std::string& condition) {
+    now_ = 0;
+    const auto trigger = std::make_shared<TriggerOutput>(SignalCondition::parse(condition));
+    trigger->set_text(condition.find("text") != std::string::npos);
+    WaveOptions watched = options();
+    watched.output = trigger;
+    WaveFile wave(watched);
+    WaveSignal a(wave, "s", "a", 8);
+    WaveText text(wave, "s", "text", 8);
+    for (now_ = 1; now_ < 200; ++now_) {
+      a = 77;  // for an instant
+      a = now_;
+      text = now_ == 50 ? "fifty" : "x";
+    }
+    wave.close();
+    return trigger->fired();
+  };
+  EXPECT_EQ(watch("s.a==77"), std::optional<std::uint64_t>(77));
+  EXPECT_EQ(watch("s.a==0x10"), std::optional<std::uint64_t>(16));
+  EXPECT_EQ(watch("s.a==0b101"), std::optional<std::uint64_t>(5));
+  EXPECT_EQ(watch("s.text==fifty"), std::optional<std::uint64_t>(50));
+  EXPECT_EQ(watch("s.text==0"), std::nullopt);  // no number
+  EXPECT_EQ(watch("s.a==250"), std::nullopt);
+  EXPECT_EQ(watch("s.b==1"), std::nullopt);
+  EXPECT_THROW(SignalCondition::parse("s.a=1"), ConfigError);
+  EXPECT_THROW(SignalCondition::parse("==1"), ConfigError);
 }
 
 // GTKWave's own reader takes the file without a word.
@@ -406,16 +587,17 @@ TEST_F(WaveFileTest, AMillionChangesAmongManySignalsAreQuick) {
             10.0);  // about 0.1 s; polling ten thousand signals at each of 750,000 times would take many times that
 }
 
-TEST(ListingSink, RecordsDeclarationsAndNoSignal) {
-  ListingSink listing;
-  WaveSignal state(listing, "chip0", "state", 3);
-  WaveText text(listing, "chip0", "instruction", 16);
-  state = 1;
-  text = "x";
-  ASSERT_EQ(listing.declared().size(), 2U);
-  EXPECT_EQ(listing.declared()[1].name, "instruction");
-  EXPECT_EQ(listing.declared()[1].bits, 128U);
-  EXPECT_TRUE(listing.declared()[1].text);
+TEST_F(WaveFileTest, WithoutAnOutputItIsAListOfSignals) {
+  WaveOptions listed = options();
+  listed.path.clear();
+  listed.output = std::make_shared<NoOutput>();
+  WaveFile wave(listed);
+  WaveText text(wave, "chip0", "instruction", 16);
+  wave.begin();
+  ASSERT_EQ(wave.declared().size(), 1U);
+  EXPECT_EQ(wave.declared()[0].name, "instruction");
+  EXPECT_EQ(wave.declared()[0].bits, 128U);
+  EXPECT_TRUE(wave.declared()[0].text);
 }
 
 }  // namespace

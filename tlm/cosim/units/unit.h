@@ -22,6 +22,12 @@ void clock(Model& model) {
 }
 
 template <class Model>
+void evaluate(Model& model, std::uint8_t clock) {
+  model.clk_i = clock;
+  model.eval();
+}
+
+template <class Model>
 void reset_model(void* unit) {
   auto& model = *static_cast<Model*>(unit);
   model.rst_ni = 1;
@@ -50,7 +56,12 @@ void destroy_model(void* unit) {
 // Part of a table: the functions for a Verilated class whose faults, if any, are everywhere.
 template <class Model>
 UnitAbi unit_functions() {
-  UnitAbi unit{create_model<Model>, destroy_model<Model>, reset_model<Model>, nullptr, nullptr};
+  UnitAbi unit{create_model<Model>,
+               destroy_model<Model>,
+               reset_model<Model>,
+               [](void* model, std::uint8_t clock) { evaluate(*static_cast<Model*>(model), clock); },
+               nullptr,
+               nullptr};
 #ifdef AZULEJO_RTL_TRACE
   unit.trace = [](void* model, VerilatedVcdC* writer) { static_cast<Model*>(model)->trace(writer, 99); };
 #endif
