@@ -509,7 +509,9 @@ int run_command(const RunArguments& arguments) {
   std::optional<TriggerResult> trigger;
   PlatformRun::Sinks sinks;
   if (plan.wave.trigger != WaveTriggerKind::None) {
-    find_trigger([&] { return check_scopes(arguments, plan); });  // before the time that it takes
+    if (!plan.wave.options.scopes.empty() || plan.wave.options.depth != 0) {
+      find_trigger([&] { return check_scopes(arguments, plan); });  // before the time that it takes
+    }
     trigger = find_trigger([&] { return look_for_trigger(arguments, plan); });
     if (plan.wave.trigger == WaveTriggerKind::Condition) plan.wave.add_scope_of_condition();
     plan.wave.wanted = trigger->fired;

@@ -18,7 +18,7 @@ struct Difference {
   std::uint64_t operation = 0;     // index of the operation of that unit: matmul, converted row, PE cycle
   std::uint64_t cycle = 0;         // RTL cycle at which the differing output left, from the operation's first
   std::uint64_t engine_cycle = 0;  // the same as a cycle of the engine's clock; 0 outside platforms
-  Femtoseconds time = 0;           // when that cycle begins, in simulated time; 0 outside platforms
+  Femtoseconds time = 0;           // when that cycle begins, in simulated time; 0 in campaigns without a wave
   std::uint32_t lane = 0;          // that it left by: column of an array, lane of a rounding unit
   std::string place;               // "row 3, column 17"
   std::string what;                // "psum", "code", "act_valid"

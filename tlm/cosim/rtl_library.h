@@ -43,7 +43,7 @@ class RtlLibrary {
   std::uint32_t pe_latency_cycles_ = 0;
 };
 
-// The context of Verilated units in runs without a waveform, which bring their own (WaveFile::context()).
+// The context of the Verilated units that compute; what a waveform shows has its own (WaveFile::context()).
 VerilatedContext& plain_context();
 
 // Line and toggle coverage of the units of libraries with coverage that ran in plain_context(), as Verilator's own data
